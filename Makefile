@@ -1,0 +1,34 @@
+# A machine with Python >= 3.11 and make needs nothing else: the first target that wants .venv makes it.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+# READY=1 says that VENV exists and already holds polyad (.ci/run installs a wheel there): nothing is installed.
+INSTALLED := $(if $(READY),,$(VENV)/.installed)
+
+.PHONY: demo test bench lint clean
+
+demo: $(INSTALLED)
+	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
+
+# -P keeps the root off sys.path, where our folders would be importable a second time under their bare names.
+test: $(INSTALLED)
+	POLYAD_REQUIRE_MPI=1 $(BIN)/python -P -m pytest tests
+
+# autograd is what we compare with; the others are large, and their columns stay empty where they are missing.
+bench: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet autograd
+	-$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python tests/benchmarks/run.py
+
+lint: $(INSTALLED)
+	$(BIN)/python -m ruff check
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[mpi,tutorials,dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist *.egg-info .hypothesis .ruff_cache .import_linter_cache
+	find . -name .git -prune -o \( -name __pycache__ -o -name .pytest_cache \) -prune -exec rm -rf {} +

@@ -1,0 +1,81 @@
+"""Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
+
+from ..dispatch import Layer, Run
+from ..dsl.batching import check_runs, concrete, spread_function
+from .rules import differentiable, jvp_rule, match_tangent
+
+
+class Dual(Layer):
+    """A value and its tangent; `Dual[d]` belongs to a forward transformation of depth d."""
+
+    __slots__ = ("primal", "run", "tangent")
+
+    def __init__(self, primal, tangent, run):
+        self.primal, self.tangent, self.run = primal, tangent, run
+
+    @property
+    def shape(self):
+        return self.primal.shape
+
+    @property
+    def dtype(self):
+        return self.primal.dtype
+
+    @property
+    def ndim(self):
+        return self.primal.ndim
+
+    @property
+    def size(self):
+        return self.primal.size
+
+    @property
+    def below(self):
+        return self.primal
+
+    def concrete(self):
+        return concrete(self.primal)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.primal!r})"
+
+    @classmethod
+    def target(cls, generic, types):
+        spread = spread_function(generic)
+        mine = [t is cls for t in types]
+        whose = mine.index(True)
+        if not differentiable(generic):
+
+            def constant(*args, **params):
+                check_runs(args[whose].run, args, cls)
+                return spread(*[a.primal if m else a for a, m in zip(args, mine, strict=True)], **params)
+
+            return constant
+        rule = jvp_rule(generic)
+
+        def run(*args, **params):
+            r = args[whose].run
+            check_runs(r, args, cls)
+            xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
+            y = spread(*xs, **params)
+            dy = rule(tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)]), y, *xs, **params)
+            return y if dy is None else cls(y, match_tangent(dy, y), r)
+
+        return run
+
+
+class ForwardRun(Run):
+    """One execution of a forward transformation."""
+
+    __slots__ = ()
+
+    def wrap(self, primal, tangent):
+        return Dual[self.depth](primal, tangent, self)
+
+    def unwrap(self, x):
+        """(value, tangent or None) of a result of the function."""
+        if type(x) is Dual[self.depth]:
+            if x.run is not self:
+                raise self.foreign(x.run)
+            return x.primal, x.tangent
+        return x, None

@@ -1,0 +1,229 @@
+"""Reverse mode: values that record, per operation, how a cotangent goes back; and the walk back over the record.
+
+The record (tape) is a list of nodes `(vjps, xs, y, parents)`: for each argument that is followed, the function of the
+cotangent and the place of its own node. Values are unwrapped on it, so the walk is made of ordinary operations and can be
+differentiated, batched and traced itself.
+"""
+
+from functools import partial
+
+from ..dispatch import Layer, MissingRuleError, Run
+from ..dsl import add, zeros_like
+from ..dsl.batching import check_runs, concrete, spread_function
+from .rules import differentiable, jvp_rule, match_cotangent, nothing, vjp_rule
+
+
+class Reverse(Layer):
+    """A value and the place of its node on the tape; `Reverse[d]` belongs to a reverse transformation of depth d."""
+
+    __slots__ = ("index", "run", "value")
+
+    def __init__(self, value, run, index):
+        self.value = value
+        self.run = run
+        self.index = index
+
+    @property
+    def shape(self):
+        return self.value.shape
+
+    @property
+    def dtype(self):
+        return self.value.dtype
+
+    @property
+    def ndim(self):
+        return self.value.ndim
+
+    @property
+    def size(self):
+        return self.value.size
+
+    @property
+    def below(self):
+        return self.value
+
+    def concrete(self):
+        return concrete(self.value)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.value!r})"
+
+    @classmethod
+    def target(cls, generic, types):
+        mine = [t is cls for t in types]
+        if not differentiable(generic):
+            return _constant(cls, generic, mine)
+        if len(types) == 1 and not generic.params:
+            return _unary(cls, generic)
+        if generic.arity == 2 and not generic.params:
+            return _binary(cls, generic, *mine)
+        return _general(cls, generic, mine)
+
+
+def _constant(cls, generic, mine):
+    """An operation without derivative: its result is a constant."""
+    spread, whose = spread_function(generic), mine.index(True)
+
+    def run(*args, **params):
+        check_runs(args[whose].run, args, cls)
+        return spread(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
+
+    return run
+
+
+def _unary(cls, generic):
+    op, vjps = generic.function, (_rule(generic, 0, single=True),)
+
+    def run(x):
+        r = x.run
+        v = x.value
+        y = op(v)
+        r.append((vjps, (v,), y, (x.index,)))
+        return cls(y, r, len(r.tape) - 1)
+
+    return run
+
+
+def _binary(cls, generic, first, second):
+    op = generic.function
+    rules = [_rule(generic, i) for i, m in enumerate((first, second)) if m]
+    vjps = tuple(rules)
+    if not second:
+
+        def run(x, y):
+            r = x.run
+            v = x.value
+            z = op(v, y)
+            r.append((vjps, (v, y), z, (x.index,)))
+            return cls(z, r, len(r.tape) - 1)
+
+    elif not first:
+
+        def run(x, y):
+            r = y.run
+            v = y.value
+            z = op(x, v)
+            r.append((vjps, (x, v), z, (y.index,)))
+            return cls(z, r, len(r.tape) - 1)
+
+    else:
+
+        def run(x, y):
+            r = x.run
+            if y.run is not r:
+                raise r.foreign(y.run)
+            v, w = x.value, y.value
+            z = op(v, w)
+            r.append((vjps, (v, w), z, (x.index, y.index)))
+            return cls(z, r, len(r.tape) - 1)
+
+    return run
+
+
+def _general(cls, generic, mine):
+    spread = spread_function(generic)
+    places = [i for i, m in enumerate(mine) if m]
+    rules = [_rule(generic, i, single=len(mine) == 1) for i in places]
+
+    def run(*args, **params):
+        r = args[places[0]].run
+        check_runs(r, args, cls)
+        xs = tuple([a.value if m else a for a, m in zip(args, mine, strict=True)])
+        y = spread(*xs, **params)
+        vjps = tuple([partial(rule, **params) for rule in rules]) if params else tuple(rules)
+        r.append((vjps, xs, y, tuple([args[i].index for i in places])))
+        return cls(y, r, len(r.tape) - 1)
+
+    return run
+
+
+def _rule(generic, i, single=False):
+    """The reverse rule for array i, its result brought to the array's space."""
+    rule = vjp_rule(generic, i) or _transposed(generic, i)
+    if rule is nothing or (single and generic.card.partials is not None):
+        return rule  # one argument of an elementwise operation: shape and dtype are the result's already
+    return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i])
+
+
+def _transposed(generic, i):
+    """The reverse rule of an operation that has a forward rule only: that rule, linear in its tangent, transposed."""
+    try:
+        jvp = jvp_rule(generic)
+    except MissingRuleError as error:
+        raise MissingRuleError(
+            f"{generic.name} has no reverse derivative; add @{generic.name}.rule('vjp') or @{generic.name}.rule('jvp')"
+        ) from error
+
+    def vjp(ct, y, *xs, **params):
+        def tangent(dx):
+            return jvp(tuple(dx if k == i else None for k in range(len(xs))), y, *xs, **params)
+
+        with ReverseRun(f"transpose of {generic.name}") as run:
+            dx = run.input(zeros_like(xs[i]))
+            dy = tangent(dx)
+            value, index = run.unwrap(dy)
+        return None if index is None else run.walk_back([(index, ct)], [dx.index])[0]
+
+    return vjp
+
+
+class ReverseRun(Run):
+    """One execution of a reverse transformation: its tape."""
+
+    __slots__ = ("append", "required", "tape")
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.tape = []
+        self.append = self.tape.append
+        self.required = []  # nodes that must be walked even with a zero cotangent: collectives across processes
+
+    def close(self):
+        super().close()
+        self.append = self._refuse
+
+    def _refuse(self, node):
+        raise self.leaked()
+
+    def input(self, value):
+        """Follow a value from here."""
+        self.append(None)
+        return Reverse[self.depth](value, self, len(self.tape) - 1)
+
+    def unwrap(self, x):
+        """(value, place on the tape or None) of a result of the function."""
+        if type(x) is Reverse[self.depth]:
+            if x.run is not self:
+                raise self.foreign(x.run)
+            return x.value, x.index
+        return x, None
+
+    def walk_back(self, seeds, inputs):
+        """Cotangents of the inputs, from those of results; None where an input has none.
+
+        seeds: pairs (place, cotangent). inputs: places, ascending.
+        """
+        tape = self.tape
+        cts = [None] * len(tape)
+        last = -1
+        for index, ct in seeds:
+            cts[index] = ct if cts[index] is None else add(cts[index], ct)
+            last = max(last, index)
+        for index in self.required:
+            y = tape[index][2]
+            cts[index] = zeros_like(y) if cts[index] is None else cts[index]
+            last = max(last, index)
+        for index in range(last, -1, -1):
+            ct = cts[index]
+            node = tape[index]
+            if ct is None or node is None:
+                continue
+            cts[index] = None  # its memory is free from here on
+            vjps, xs, y, parents = node
+            for vjp, parent in zip(vjps, parents):  # noqa: B905  equal by construction, and hot
+                c = vjp(ct, y, *xs)
+                if c is not None:
+                    known = cts[parent]
+                    cts[parent] = c if known is None else add(known, c)
+        return [cts[index] for index in inputs]

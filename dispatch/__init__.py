@@ -1,0 +1,34 @@
+"""How a call finds its method: generics over plum, layers, containers, promotion, introspection, errors."""
+
+from . import tree
+from .containers import Container, Tangent, array_type, as_tangent, batch_axis, densify, is_container
+from .errors import (
+    AmbiguousMethodError,
+    AxisNameError,
+    ConcreteValueError,
+    DensifyError,
+    DensifyWarning,
+    DeviceMismatchError,
+    DTypeError,
+    LaneSplitError,
+    LeakedLayerError,
+    MethodError,
+    MissingRuleError,
+    PerformanceWarning,
+    PolyadError,
+    PolyadWarning,
+    PromotionError,
+    RegistrationError,
+    ShapeError,
+    StructureError,
+    describe,
+    type_name,
+)
+from .generic import Method, all_generics, clear_all, generic
+from .introspect import ambiguities, methods, methodswith, table, which
+from .kinds import CPU, CUDA, DeviceKind, On, register_device_of, register_kind
+from .layers import Array, HostArray, Layer, Run, current_depth, refuse
+from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
+from .resolve import call_next, invoke, lazy_libraries
+
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,0 +1,193 @@
+"""Containers: array types made of leaf arrays, such as `Diagonal`, outside of the layers.
+
+Transformations flatten their arguments and wrap the leaves, so the function sees `Diagonal(Dual)`; a container's methods
+are written in operations on the leaves and need no derivative, batching or tracing rule of their own.
+"""
+
+import warnings
+from contextvars import ContextVar
+
+from . import tree
+from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
+from .layers import Array
+
+_mode = ContextVar("polyad_densify", default="warn")
+
+
+class Container(Array):
+    """Base class of array types. A subclass has leaves, `shape`, `dtype` and, if it can become dense, `dense()`.
+
+    Declared with `@array_type`, which sets:
+    leaves: names of the attributes that hold arrays; static: names of those that do not.
+    linear: whether leaves -> dense array is linear, so that tangents are of the same type.
+    structure_ndim: how many trailing axes the structure spans; axes before them are batch axes, and they are the
+        leading axes of each leaf.
+    """
+
+    leaves = static = ()
+    linear = False
+    structure_ndim = 0
+    densifies = True
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        n = 1
+        for length in self.shape:
+            n *= length
+        return n
+
+    def dense(self):
+        """The same array without structure, from operations on the leaves."""
+        raise NotImplementedError
+
+    def lanes(self, axis, take):
+        """This container with batch axis `axis` handed to `take(leaf, axis)`: what each lane of a `vmap` sees."""
+        return rebuild(type(self), [take(getattr(self, name), axis) for name in self.leaves], self._statics())
+
+    def stacked(self, axis, size, give):
+        """The inverse of `lanes`: `give(leaf, axis)` returns the leaf with the lanes as batch axis `axis`."""
+        return rebuild(type(self), [give(getattr(self, name), axis) for name in self.leaves], self._statics())
+
+    def _statics(self):
+        return tuple(getattr(self, name) for name in self.static)
+
+    def __repr__(self):
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in (*self.leaves, *self.static))
+        return f"{type(self).__name__}({fields})"
+
+
+class Tangent:
+    """Tangent or cotangent of a container whose leaves do not enter linearly: one entry per leaf, added leafwise.
+
+    It has no algebra of the container's type on purpose: a gradient step taken in, say, a low-rank type's arithmetic
+    is another matrix. Use `polyad.tree.map`.
+    """
+
+    def __init__(self, primal_type, leaves):
+        self.primal_type = primal_type
+        self.leaves = dict(zip(primal_type.leaves, leaves, strict=True))
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "leaves":
+            raise AttributeError(name)
+        try:
+            return self.leaves[name]
+        except KeyError:
+            raise AttributeError(f"Tangent[{self.primal_type.__name__}] has no leaf {name!r}") from None
+
+    def __add__(self, other):
+        if not isinstance(other, Tangent) or other.primal_type is not self.primal_type:
+            return NotImplemented
+        added = [x + other.leaves[name] for name, x in self.leaves.items()]
+        return Tangent(self.primal_type, added)
+
+    def __repr__(self):
+        return f"Tangent[{self.primal_type.__name__}]({self.leaves!r})"
+
+
+tree.register(
+    Tangent,
+    lambda t: (list(t.leaves.values()), t.primal_type),
+    lambda primal_type, leaves: Tangent(primal_type, leaves),
+)
+
+
+def rebuild(cls, leaves, statics):
+    """A container from its parts, without `__init__`: leaves may be layer values or anything else."""
+    made = object.__new__(cls)
+    for name, value in zip((*cls.leaves, *cls.static), (*leaves, *statics), strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
+    """Class decorator: declare a subclass of `Container` as an array type of leaves.
+
+    leaves: names of the attributes that hold the leaf arrays, in order.
+    static: names of the other attributes; their values must be hashable.
+    linear: leaves -> dense array is linear (Diagonal, Sparse), so gradients have the type itself; otherwise they are
+        `Tangent[T]`.
+    structure_ndim: number of trailing axes spanned by the structure (2 for a matrix type).
+    Raises RegistrationError if the class is not a Container or lacks `shape` or `dtype`.
+    """
+
+    def declare(cls):
+        if not (isinstance(cls, type) and issubclass(cls, Container)):
+            raise RegistrationError(f"@array_type: {cls!r} must inherit from polyad.Container")
+        for name in ("shape", "dtype"):
+            if not hasattr(cls, name) and name not in (*leaves, *static):
+                raise RegistrationError(f"@array_type: {type_name(cls)} must define {name!r}")
+        cls.leaves, cls.static, cls.linear, cls.structure_ndim = tuple(leaves), tuple(static), linear, structure_ndim
+        cls.densifies = cls.dense is not Container.dense
+        tree.register(
+            cls,
+            lambda x: ([getattr(x, name) for name in cls.leaves], x._statics()),
+            lambda statics, children: rebuild(cls, children, statics),
+        )
+        return cls
+
+    return declare
+
+
+def is_container(x):
+    """Whether x is a container: the unit at which trees of arrays are cut for mapping."""
+    return isinstance(x, Container)
+
+
+def as_tangent(value):
+    """A tree of leafwise tangents in the primal's structure, with `Tangent[T]` for the non-linear containers."""
+    convert = lambda x: Tangent(type(x), [getattr(x, n) for n in x.leaves]) if is_container(x) and not x.linear else x
+    return tree.map(convert, value, is_leaf=is_container)
+
+
+class densify:
+    """What happens when an operation has no method for a structured array: "allow", "warn" (default) or "error".
+
+    Used as a function it sets the mode from here on, as a context manager for a block.
+
+    >>> import numpy as np, polyad as pa
+    >>> with pa.densify("allow"):
+    ...     pa.cos(pa.Diagonal(np.zeros(2)))
+    array([[1., 1.],
+           [1., 1.]])
+    """
+
+    def __init__(self, mode):
+        if mode not in ("allow", "warn", "error"):
+            raise ValueError(f'densify takes "allow", "warn" or "error", not {mode!r}')
+        self.token = _mode.set(mode)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        _mode.reset(self.token)
+
+
+def densified(x, operation):
+    """The dense form of a container that `operation` has no method for, according to the mode."""
+    mode = _mode.get()
+    text = f"{operation} has no method for {type_name(type(x))} of shape {list(x.shape)}"
+    if mode == "error":
+        raise DensifyError(f'{text} and densify is "error"; write the method, or call .dense() where it is meant')
+    if mode == "warn":
+        warnings.warn(
+            f"{text}: it becomes dense; write the method, call .dense() where it is meant, or allow it with "
+            'polyad.densify("allow")',
+            DensifyWarning,
+            stacklevel=4,
+        )
+    return x.dense()
+
+
+def batch_axis(x, axis, where):
+    """A batch axis of a container, counted from 0, or None if `axis` is spanned by the structure."""
+    ndim = x.ndim
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"{where}: axis {axis} is out of range for {type_name(type(x))} of shape {list(x.shape)}")
+    axis %= ndim
+    return axis if axis < ndim - x.structure_ndim else None

@@ -1,0 +1,112 @@
+"""Every exception and warning of the library, so that a reader finds the whole tree on one page.
+
+    PolyadError
+      MethodError            (TypeError)            no method takes these types
+        AmbiguousMethodError                        several do, none is the most specific
+      RegistrationError      (TypeError)            a method, rule or type that cannot be registered
+      ShapeError             (ValueError)           shapes or axes that do not fit
+      DTypeError             (TypeError)            a dtype the operation does not take
+      DeviceMismatchError    (ValueError)           arguments on different devices
+      StructureError         (ValueError)           nested containers of different structure
+      AxisNameError          (NameError)            a mapped axis that is not bound here
+      LeakedLayerError       (RuntimeError)         a value used after or outside its transformation
+      LaneSplitError         (RuntimeError)         lanes of one `vmap` that cannot be put together again
+      ConcreteValueError     (TypeError)            a number was asked of a value that stands for many
+      MissingRuleError       (NotImplementedError)  an operation without the rule a layer needs
+      PromotionError         (TypeError)            types without a common type
+      DensifyError           (TypeError)            a structured array would have become dense
+    PolyadWarning
+      DensifyWarning, PerformanceWarning
+"""
+
+
+class PolyadError(Exception):
+    """Base class of the library's exceptions."""
+
+
+class MethodError(PolyadError, TypeError):
+    """No method of a generic function takes arguments of these types."""
+
+
+class AmbiguousMethodError(MethodError):
+    """Several methods take these types and none is the most specific."""
+
+
+class RegistrationError(PolyadError, TypeError):
+    """A method, rule, kernel or array type that cannot be registered."""
+
+
+class ShapeError(PolyadError, ValueError):
+    """Shapes or axes that do not fit the operation."""
+
+
+class DTypeError(PolyadError, TypeError):
+    """A dtype the operation does not take."""
+
+
+class DeviceMismatchError(PolyadError, ValueError):
+    """Arguments of one call lie on different devices."""
+
+
+class StructureError(PolyadError, ValueError):
+    """Nested containers whose structures differ."""
+
+
+class AxisNameError(PolyadError, NameError):
+    """A named axis that no enclosing `vmap` or `pmap` binds."""
+
+
+class LeakedLayerError(PolyadError, RuntimeError):
+    """A value of a transformation was used after it ended, or by another one."""
+
+
+class LaneSplitError(PolyadError, RuntimeError):
+    """The lanes of a `vmap` took different paths whose results cannot be merged."""
+
+
+class ConcreteValueError(PolyadError, TypeError):
+    """Python asked for one number of a value that a transformation follows."""
+
+
+class MissingRuleError(PolyadError, NotImplementedError):
+    """An operation has no rule for what a transformation needs."""
+
+
+class PromotionError(PolyadError, TypeError):
+    """Types that have no common type."""
+
+
+class DensifyError(PolyadError, TypeError):
+    """A structured array would have become dense where that is forbidden."""
+
+
+class PolyadWarning(UserWarning):
+    """Base class of the library's warnings."""
+
+
+class DensifyWarning(PolyadWarning):
+    """A structured array became dense because an operation has no method for it."""
+
+
+class PerformanceWarning(PolyadWarning):
+    """Right, but much slower than another way of writing it."""
+
+
+def type_name(cls):
+    """Short name of a class: builtins, NumPy's and ours bare, others with their module."""
+    module = getattr(cls, "__module__", "builtins")
+    root = module.partition(".")[0]
+    name = getattr(cls, "__qualname__", repr(cls))
+    return name if root in ("builtins", "numpy", "polyad", "__main__") else f"{module}.{name}"
+
+
+def describe(x):
+    """Type, dtype and shape of a value, never its numbers (an array may lie on a device)."""
+    name = type_name(type(x))
+    shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
+    if isinstance(x, type) or shape is None or dtype is None:
+        return name
+    try:
+        return f"{name}({dtype}{list(shape)})"
+    except TypeError:
+        return name

@@ -1,0 +1,133 @@
+"""Promotion: the common type of two types and conversion to it, by rules registered per pair.
+
+Rules are symmetric and their results are cached; two rules that disagree are refused when the second is registered.
+Numeric dtypes are not promoted here: they follow NumPy 2 (NEP 50).
+"""
+
+import numpy as np
+
+from .containers import Container
+from .errors import PromotionError, RegistrationError, type_name
+from .generic import generic
+
+_rules = {}  # (type, type) -> common type
+_cache = {}
+_converters = {}  # (from, to) -> function
+
+
+def promotion_rule(first, second, common):
+    """Say that values of `first` and `second` have the common type `common`, in either order.
+
+    Raises RegistrationError if another common type was registered for the pair.
+    """
+    for pair in ((first, second), (second, first)):
+        known = _rules.get(pair)
+        if known is not None and known is not common:
+            raise RegistrationError(
+                f"promotion of {type_name(first)} and {type_name(second)} is {type_name(known)} already, not "
+                f"{type_name(common)}"
+            )
+    _rules[first, second] = _rules[second, first] = common
+    _cache.clear()
+
+
+def conversion(source, target):
+    """Decorator: register the function that converts a value of class `source` to class `target`."""
+
+    def register(function):
+        _converters[source, target] = function
+        return function
+
+    return register
+
+
+def promote_type(*types):
+    """The common type of the given types: equal types, a registered rule, or one that is a superclass of the others.
+
+    Raises PromotionError if there is none.
+
+    >>> import polyad as pa
+    >>> pa.promote_type(bool, int, float).__name__
+    'float'
+    """
+    common = types[0]
+    for other in types[1:]:
+        common = _pair(common, other)
+    return common
+
+
+def _pair(first, second):
+    if first is second:
+        return first
+    key = (first, second)
+    if key not in _cache:
+        _cache[key] = _find(first, second)
+    return _cache[key]
+
+
+def _find(first, second):
+    for a in first.__mro__:
+        for b in second.__mro__:
+            if (a, b) in _rules:
+                return _rules[a, b]
+    if issubclass(first, second):
+        return second
+    if issubclass(second, first):
+        return first
+    raise PromotionError(
+        f"no common type of {type_name(first)} and {type_name(second)}; say one with polyad.promotion_rule"
+    )
+
+
+def promote(*values):
+    """The values converted to their common type, as a tuple.
+
+    Raises PromotionError if there is no common type, or if converting changed no type (a rule that would recurse).
+    """
+    types = [type(v) for v in values]
+    if all(t is types[0] for t in types):
+        return values
+    common = promote_type(*types)
+    converted = tuple(convert(v, common) for v in values)
+    if [type(v) for v in converted] == types:
+        raise PromotionError(
+            f"promotion of {', '.join(map(type_name, types))} did not change any type; register conversions to "
+            f"{type_name(common)} with polyad.conversion"
+        )
+    return converted
+
+
+def convert(value, target):
+    """The value as an instance of class `target`. Raises PromotionError without a registered conversion.
+
+    >>> import polyad as pa
+    >>> pa.convert(2, float)
+    2.0
+    """
+    if isinstance(value, target):
+        return value
+    for source in type(value).__mro__:
+        for wanted in (target, *target.__subclasses__()):
+            function = _converters.get((source, wanted))
+            if function is not None:
+                return function(value)
+    raise PromotionError(
+        f"no conversion of {type_name(type(value))} to {type_name(target)}; register one with polyad.conversion"
+    )
+
+
+for narrow, wide in ((bool, int), (bool, float), (bool, complex), (int, float), (int, complex), (float, complex)):
+    promotion_rule(narrow, wide, wide)
+    conversion(narrow, wide)(wide)
+for number in (bool, int, float, complex, np.generic):
+    promotion_rule(number, np.ndarray, np.ndarray)
+    conversion(number, np.ndarray)(np.asarray)
+
+
+@generic
+def dense(x, /):
+    """The array without structure: `x.dense()` for a container, `x` itself for anything dense."""
+
+
+dense.generic.add(lambda x: x, (object,))
+dense.generic.add(lambda x: x.dense(), (Container,))

@@ -1,0 +1,164 @@
+"""Pytrees: nested dicts, lists, tuples, named tuples, dataclasses and registered classes with arrays as leaves.
+
+optree does the work; this page adds dataclasses (registered when first seen) and the library's own containers, and is
+the one seam through which the library uses it.
+"""
+
+import dataclasses
+
+import numpy as np
+import optree
+
+from .errors import StructureError
+
+NAMESPACE = "polyad"
+_plain = {np.ndarray, float, int, complex, bool, np.float64}  # certainly leaves: optree need not be asked
+_seen = set()  # classes looked at for being dataclasses
+
+
+class _Leaf:
+    """Structure of a bare leaf, so that `f(x)` with one array costs nothing."""
+
+    num_leaves = 1
+
+    def unflatten(self, leaves):
+        return leaves[0]
+
+    def __eq__(self, other):
+        return isinstance(other, _Leaf)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return "*"
+
+
+LEAF = _Leaf()
+
+
+def register(cls, flatten, unflatten):
+    """Make instances of `cls` nodes of pytrees.
+
+    flatten: function(instance) -> (children, static), with `static` hashable and comparable.
+    unflatten: function(static, children) -> instance.
+    """
+    optree.register_pytree_node(
+        cls, lambda x: (*flatten(x), None), lambda static, children: unflatten(static, children), namespace=NAMESPACE
+    )
+    _seen.add(cls)
+    return cls
+
+
+def _register_dataclass(cls):
+    """Fields are children, except those with `metadata={"static": True}`."""
+    fields = dataclasses.fields(cls)
+    dynamic = tuple(f.name for f in fields if not f.metadata.get("static"))
+    static = tuple(f.name for f in fields if f.metadata.get("static"))
+
+    def flatten(x):
+        return [getattr(x, name) for name in dynamic], tuple(getattr(x, name) for name in static)
+
+    def unflatten(values, children):
+        made = object.__new__(cls)
+        for name, value in [*zip(dynamic, children, strict=True), *zip(static, values, strict=True)]:
+            object.__setattr__(made, name, value)
+        return made
+
+    register(cls, flatten, unflatten)
+
+
+def flatten(tree, is_leaf=None):
+    """The leaves of a tree, as a list, and its structure. None is an empty subtree."""
+    if type(tree) in _plain:
+        return [tree], LEAF
+    while True:
+        leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+        again = False
+        for leaf in leaves:
+            cls = type(leaf)
+            if cls not in _seen:
+                _seen.add(cls)
+                if dataclasses.is_dataclass(cls):
+                    _register_dataclass(cls)
+                    again = True
+        if not again:
+            return leaves, structure
+
+
+def unflatten(structure, leaves):
+    """The tree of this structure with these leaves."""
+    if structure is LEAF:
+        return leaves[0]
+    return optree.tree_unflatten(structure, leaves)
+
+
+def leaves(tree, is_leaf=None):
+    """The leaves of a tree in order."""
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree):
+    """The structure of a tree: comparable, printable."""
+    return flatten(tree)[1]
+
+
+def map(function, tree, *rest, is_leaf=None):
+    """Apply a function to the leaves of one tree, or leaf by leaf to several of the same structure.
+
+    >>> import polyad as pa
+    >>> pa.tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
+    {'a': 11, 'b': (22, 33)}
+    """
+    values, shape = flatten(tree, is_leaf)
+    others = [match(shape, other, "tree.map", is_leaf) for other in rest]
+    return unflatten(shape, [function(*xs) for xs in zip(values, *others, strict=True)])
+
+
+def reduce(function, tree, *initial):
+    """Fold a function over the leaves of a tree, from the left."""
+    import functools
+
+    return functools.reduce(function, leaves(tree), *initial)
+
+
+def map_with_path(function, tree):
+    """Apply `function(path, leaf)`; a path reads like the code that reaches the leaf, `['w'][0].bias`."""
+    values, shape = flatten(tree)
+    return unflatten(shape, [function(path, x) for path, x in zip(paths(tree), values, strict=True)])
+
+
+def paths(tree):
+    """The path of each leaf as text."""
+    values, shape = flatten(tree)
+    if shape is LEAF:
+        return [""]
+    return [accessor.codify("") for accessor in optree.treespec_accessors(shape)]
+
+
+def match(shape, tree, where, is_leaf=None):
+    """The leaves of `tree`, which must have the structure `shape`; a `StructureError` naming both if not."""
+    found, other = flatten(tree, is_leaf)
+    if other != shape and not (shape is LEAF and len(found) == 1 and other.num_leaves == 1 and other.is_leaf()):
+        raise StructureError(f"{where}: the structures of two trees differ: {show(shape)} and {show(other)}")
+    return found
+
+
+def show(shape):
+    """A structure as text."""
+    return str(shape).replace("PyTreeSpec(", "").removesuffix(f", namespace={NAMESPACE!r})").removesuffix(")")
+
+
+def broadcast_prefix(prefix, tree, where, is_leaf=None):
+    """One entry of `prefix` for each leaf of `tree`: a prefix's leaf stands for the whole subtree below it.
+
+    None in `prefix` is an entry like any other, so `in_axes=(0, None)` says what it looks like.
+    """
+    none_or_int = lambda x: x is None or isinstance(x, int)
+    try:
+        subtrees = optree.broadcast_prefix(prefix, tree, none_is_leaf=True, namespace=NAMESPACE, is_leaf=none_or_int)
+    except ValueError as error:
+        raise StructureError(
+            f"{where}: {prefix!r} does not fit the structure {show(flatten(tree, is_leaf)[1])}; give one entry, or a "
+            "tree whose upper part is that of the values"
+        ) from error
+    return subtrees

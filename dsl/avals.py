@@ -1,0 +1,114 @@
+"""Abstract values: shape and dtype without data, and how operations act on them.
+
+Regular cards need no shape rule: broadcasting or the reduced axes give the shape, and the kernel itself, run on arrays of
+one element, gives the dtype, so promotion is NumPy's and nobody's copy of it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..dispatch import MissingRuleError, ShapeError, describe
+
+
+@dataclass(frozen=True)
+class Aval:
+    """Shape (tuple of ints) and dtype (numpy.dtype) of an array; prints as `float64[2,3]`."""
+
+    shape: tuple
+    dtype: np.dtype
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __str__(self):
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def aval_of(x):
+    """Shape and dtype of an array, layer value or number."""
+    return Aval(shape_of(x), dtype_of(x))
+
+
+def shape_of(x):
+    """Shape of an array, layer value or number."""
+    try:
+        return x.shape
+    except AttributeError:
+        return np.shape(x)
+
+
+def dtype_of(x):
+    """dtype of an array, layer value or number (Python numbers: that of NumPy's array of them)."""
+    try:
+        return x.dtype
+    except AttributeError:
+        return np.asarray(x).dtype
+
+
+def ndim_of(x):
+    """Number of axes of an array, layer value or number."""
+    return len(shape_of(x))
+
+
+def is_number(x):
+    """A Python number, which follows the other operand's dtype (NEP 50)."""
+    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+
+
+def broadcast_shapes(name, xs):
+    """The common shape of the arguments, or a ShapeError naming the operation and the shapes."""
+    try:
+        return np.broadcast_shapes(*[shape_of(x) for x in xs])
+    except ValueError:
+        raise ShapeError(f"{name}: shapes do not broadcast: {', '.join(describe(x) for x in xs)}") from None
+
+
+def reduced_axes(name, x, axis):
+    """The axes of x a reduction runs over, as a sorted tuple of non-negative ints. Raises ShapeError."""
+    ndim = ndim_of(x)
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    normal = [normalize_axis(name, a, ndim) for a in axes]
+    if len(set(normal)) != len(normal):
+        raise ShapeError(f"{name}: axis {axis} names an axis twice")
+    return tuple(sorted(normal))
+
+
+def normalize_axis(name, axis, ndim):
+    """A non-negative axis number below ndim. Raises ShapeError."""
+    try:
+        axis = axis.__index__()
+    except AttributeError:
+        raise ShapeError(f"{name}: an axis must be an integer, not {axis!r}") from None
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"{name}: axis {axis} is out of range for an array with {ndim} axes")
+    return axis % ndim
+
+
+def infer(function, avals, params):
+    """The Aval of an operation's result from those of its arguments (Python numbers stand for themselves)."""
+    card = function.card
+    rule = card.rules.get("shape")
+    if rule is not None:
+        return rule(*avals, **params)
+    if card.kind == "elementwise":
+        return Aval(broadcast_shapes(card.name, avals), _dtype_by_kernel(function, avals, params))
+    if card.kind == "reduction":
+        x = avals[0]
+        axes = reduced_axes(card.name, x, params.get("axis"))
+        keep = params.get("keepdims", False)
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keep or i not in axes)
+        return Aval(shape, _dtype_by_kernel(function, avals, {**params, "axis": None, "keepdims": False}))
+    raise MissingRuleError(f"{card.name} has no shape rule; add @{card.name}.rule('shape') under its declaration")
+
+
+def _dtype_by_kernel(function, avals, params):
+    ones = [x if is_number(x) else np.ones((1,) * x.ndim, x.dtype) for x in avals]
+    return dtype_of(function(*ones, **params))

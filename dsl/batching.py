@@ -1,0 +1,291 @@
+"""The batching layer: values with one axis of lanes, and how each operation acts on all lanes at once.
+
+`Batched[d]` holds the lanes as axis 0 of its value. `Replicated[d]` is a value known to be the same in all lanes because
+it came out of a collective: mixed with batched values, its cotangents are summed over the lanes.
+"""
+
+import warnings
+
+import numpy as np
+
+from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, refuse
+from .avals import ndim_of, normalize_axis, shape_of
+from .ops.shape import reshape, stack
+
+
+class Split(BaseException):
+    """Lanes disagree on an answer that Python needs. Not an Exception, so that user code does not catch it."""
+
+    def __init__(self, run, groups):
+        self.run, self.groups = run, groups
+
+
+class Need(BaseException):
+    """A part of the lanes reached a collective; `value` is its contribution."""
+
+    def __init__(self, run, signature, value, perform):
+        self.run, self.signature, self.value, self.perform = run, signature, value, perform
+
+
+def show(signature):
+    """A collective's signature as text."""
+    name, shape, dtype = signature
+    return f"{name} of {dtype}{list(shape)}"
+
+
+class LanesRun(Run):
+    """One pass of a mapped function over some of the lanes.
+
+    lanes: their numbers among the lanes of this process, or None for all. log: results of the collectives so far.
+    """
+
+    __slots__ = ("axis", "lanes", "log", "position", "size", "varied")
+
+    def __init__(self, name, axis, lanes, log):
+        super().__init__(name)
+        self.axis, self.lanes, self.log = axis, lanes, log
+        self.size = axis.local if lanes is None else len(lanes)
+        self.position, self.varied = 0, {}
+
+    def __enter__(self):
+        super().__enter__()
+        self.axis.run = self
+        return self
+
+    def batched(self, value):
+        """A value with these lanes as axis 0, as the lanes see it."""
+        return Batched[self.depth](value, self)
+
+    def numbers(self):
+        """The numbers of these lanes along the whole axis."""
+        return self.axis.offset + (np.arange(self.size) if self.lanes is None else np.asarray(self.lanes))
+
+    def collective(self, signature, value, perform):
+        """The result of one collective over all lanes, the same in each: from the log, or run now, or asked for.
+
+        signature: operation, shape and dtype, equal in all parts. perform: function of the values of all lanes.
+        """
+        number = self.position
+        self.position += 1
+        if number == len(self.log):
+            if self.lanes is not None:
+                raise Need(self, signature, value, perform)
+            self.log.append((signature, perform(value)))
+        logged, result = self.log[number]
+        if logged != signature:
+            raise LaneSplitError(
+                f"{self.name}: lanes that took different paths meet different collectives: {show(logged)} and "
+                f"{show(signature)}; all lanes must call the same ones in the same order"
+            )
+        return Replicated[self.depth](result, self)
+
+
+class _Lanes(Layer):
+    """What the two kinds share: concrete questions of Python and attributes."""
+
+    __slots__ = ("run", "value")
+
+    def __init__(self, value, run):
+        self.value, self.run = value, run
+
+    @property
+    def dtype(self):
+        return self.value.dtype
+
+    @property
+    def below(self):
+        """The value one layer down."""
+        return self.value
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.dtype}{list(self.shape)})"
+
+
+def concrete(x):
+    """x as a plain NumPy array, through all layers."""
+    return x.concrete() if isinstance(x, Layer) else np.asarray(x)
+
+
+class Replicated(_Lanes):
+    """A value that is the same in all lanes."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self):
+        return shape_of(self.value)
+
+    def concrete(self):
+        return concrete(self.value)
+
+    @classmethod
+    def target(cls, generic, types):
+        spread = spread_function(generic)
+        mine = [t is cls for t in types]
+        whose = mine.index(True)
+
+        def run(*args, **params):
+            r = args[whose].run
+            check_runs(r, args, cls)
+            y = spread(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
+            return tuple(cls(part, r) for part in y) if type(y) is tuple else cls(y, r)
+
+        return run
+
+
+def replicated_axes(x):
+    """The mapped axes along which a value, under any layers, is the same in all lanes by a collective."""
+    found = []
+    while isinstance(x, Layer):
+        if isinstance(x, Replicated):
+            found.append(x.run.axis)
+        x = x.below
+    return found
+
+
+class Batched(_Lanes):
+    """One value per lane, along axis 0 of `value`."""
+
+    __slots__ = ()
+    companion = Replicated
+
+    @property
+    def shape(self):
+        return shape_of(self.value)[1:]
+
+    def concrete(self):
+        """The one answer of all lanes, or a Split into the groups that agree."""
+        answers = concrete(self.value)
+        if len(answers) == 0:
+            return np.zeros(answers.shape[1:], answers.dtype)
+        if answers.dtype.kind == "f" and answers.ndim == 1:
+            refuse(self, "the value", "lanes can be split by booleans and integers only")
+        rows = answers.reshape(len(answers), -1)
+        groups = {}
+        for lane, row in enumerate(map(bytes, np.ascontiguousarray(rows))):
+            groups.setdefault(row, []).append(lane)
+        if len(groups) == 1:
+            return answers[0]
+        raise Split(self.run, list(groups.values()))
+
+    @classmethod
+    def target(cls, generic, types):
+        card = generic.card
+        batched = [t is cls for t in types]
+        replicated = cls.companion[cls.depth]
+        inside = [b or t is replicated for b, t in zip(batched, types, strict=True)]
+        whose = batched.index(True)
+        if "neutral" in card.rules:
+            return _named_axis_target(cls, generic, batched, whose)
+        rule = batch_rule(generic)
+
+        def run(*args, **params):
+            r = args[whose].run
+            check_runs(r, args, cls, replicated)
+            if r.axis.spans_processes:
+                xs = [
+                    a.value if b else r.axis.vary(a.value if i else a, r)
+                    for a, b, i in zip(args, batched, inside, strict=True)
+                ]
+            else:
+                xs = [a.value if i else a for a, i in zip(args, inside, strict=True)]
+            y = rule(r.size, xs, batched, **params)
+            return tuple(cls(part, r) for part in y) if type(y) is tuple else cls(y, r)
+
+        return run
+
+
+def check_runs(run, args, *classes):
+    """All values of these classes are of this run, and it is still open."""
+    for a in args:
+        if type(a) in classes and a.run is not run:
+            raise run.foreign(a.run)
+    if run.closed:
+        raise run.leaked()
+
+
+def spread_function(generic):
+    """The generic as a function of its arrays one by one (a sequence operation takes them as one list)."""
+    if generic.sequence:
+        return lambda *xs, **params: generic.function(xs, **params)
+    return generic.function
+
+
+def _named_axis_target(cls, generic, batched, whose):
+    """Operations along a named axis: over these lanes if the axis is this map's, in each lane if it is an outer one."""
+    card = generic.card
+
+    def run(*args, axis, **params):
+        r = args[whose].run
+        check_runs(r, args, cls)
+        xs = [a.value if b else a for a, b in zip(args, batched, strict=True)]
+        if axis.depth == cls.depth:
+            return card.rules["batch"](r, *xs, axis=axis, **params)
+        return cls(card.rules["trace"](r.size, *xs, axis=axis, **params), r)
+
+    return run
+
+
+# ---------------------------------------------------------------------- rules
+def batch_rule(generic):
+    """How an operation acts on lanes: its own rule, or what its kind implies, or a loop with a warning."""
+    card = generic.card
+    rule = card.rules.get("batch")
+    if rule is not None:
+        return rule
+    if card.kind == "elementwise":
+        return _elementwise_rule(generic.function)
+    if card.kind == "reduction":
+        return _reduction_rule(generic.function)
+    return _loop_rule(generic)
+
+
+def _elementwise_rule(function):
+    def rule(size, xs, batched, **params):
+        most = max([ndim_of(x) - b for x, b in zip(xs, batched, strict=True)])
+        return function(*[_pad(x, most) if b else x for x, b in zip(xs, batched, strict=True)], **params)
+
+    return rule
+
+
+def _pad(x, ndim):
+    """Axes of length 1 after the lanes, so that lanes of fewer axes broadcast as they would alone."""
+    shape = shape_of(x)
+    if len(shape) - 1 == ndim:
+        return x
+    return reshape(x, shape=(shape[0], *(1,) * (ndim - len(shape) + 1), *shape[1:]))
+
+
+def _reduction_rule(function):
+    name = function.card.name
+
+    def rule(size, xs, batched, axis=None, **params):
+        (x,) = xs
+        ndim = ndim_of(x) - 1
+        axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+        return function(x, axis=tuple(normalize_axis(name, a, ndim) + 1 for a in axes), **params)
+
+    return rule
+
+
+def _loop_rule(generic):
+    spread = spread_function(generic)
+
+    def rule(size, xs, batched, **params):
+        warnings.warn(
+            f"{generic.name} has no batch rule: vmap runs it lane by lane; add @{generic.name}.rule('batch')",
+            PerformanceWarning,
+            stacklevel=3,
+        )
+        lanes = [spread(*[x[i] if b else x for x, b in zip(xs, batched, strict=True)], **params) for i in range(size)]
+        return stack(lanes)
+
+    return rule

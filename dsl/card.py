@@ -1,0 +1,174 @@
+"""Operation cards: everything mathematics says about one operation, said once, where the operation is declared.
+
+Layers read cards; they know no operation by name. Regular operations are a decorator and a docstring, irregular ones add
+named rules (`@sum.rule("transpose")`) and nothing else.
+
+Conventions of every rule: arrays positional, parameters by keyword; `y` is the operation's value at `*xs`; a missing
+(symbolic zero) tangent is None.
+    shape      (*avals, **params) -> Aval                    shape and dtype of the result
+    jvp        (dxs, y, *xs, **params) -> dy or None          dxs: tuple of tangents
+    vjp        list, one (ct, y, *xs, **params) -> ct of that argument per array, or None where there is none
+    transpose  like vjp, for the arguments in which the operation is linear
+    batch      (size, xs, batched, **params) -> y             lanes are axis 0 of batched arguments and of y
+Cotangents pair with tangents by Re(sum(ct * t)), without conjugation; layers bring a cotangent to its argument's shape and
+dtype, so rules need not.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..dispatch import RegistrationError, generic
+
+KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
+
+
+@dataclass
+class Card:
+    """What is known about one operation.
+
+    kind: one of KINDS. partials: per array argument a function (y, *xs) -> derivative, 1, -1, or None for an argument
+    without derivative; `differentiable=False` says it of all. singular: a partial can be infinite, so that a zero (co)tangent
+    must stay zero (the branch of `where` that was not taken). linear: positions of the arguments in which the operation is
+    linear (jointly for kind linear, separately for bilinear; None: all). body: definition in other operations.
+    kernel: the operation's name in NumPy-like libraries, None if they have none; numpy: names of the NumPy functions it
+    answers for. c: C expression in x0, x1. samples: functions rng -> args, or (args, params), used by generated tests.
+    no_rule: name of rule -> reason why there is none.
+    """
+
+    name: str
+    kind: str
+    partials: tuple | None = None
+    singular: bool = False
+    differentiable: bool = True
+    linear: tuple | None = None
+    body: object = None
+    kernel: str | None = None
+    numpy: tuple = ()
+    c: str | None = None
+    samples: tuple = ()
+    rules: dict = field(default_factory=dict)
+    no_rule: dict = field(default_factory=dict)
+
+
+operations = {}  # name -> generic function, for every card
+
+
+def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=None, linear=None, no_rule=None, **facts):
+    name = prototype.__name__
+    function = generic(prototype, sequence=sequence)
+    kernel = name if kernel == "" else kernel
+    if numpy is None:
+        numpy = (kernel,) if kernel else ()
+    for key in ("partials", "samples"):
+        if facts.get(key) is not None:
+            facts[key] = tuple(facts[key])
+    card = Card(name, kind, body=body, kernel=kernel, numpy=tuple(numpy), linear=linear, no_rule=no_rule or {}, **facts)
+    function.generic.card = card
+    function.card = card
+    function.rule = lambda which: _rule_setter(function, which)
+    operations[name] = function
+    return function
+
+
+RULES = ("shape", "jvp", "vjp", "transpose", "batch", "neutral", "trace")
+
+
+def _rule_setter(function, which):
+    if which not in RULES:
+        raise RegistrationError(f"{function.card.name}: there is no rule {which!r}; rules are {', '.join(RULES)}")
+
+    def register(rule):
+        function.card.rules[which] = rule
+        function.generic.clear()
+        return rule
+
+    return register
+
+
+def _decorator(kind, facts):
+    return lambda prototype: _declare(prototype, kind, **facts)
+
+
+def elementwise(**facts):
+    """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch."""
+    return _decorator("elementwise", facts)
+
+
+def linear(**facts):
+    """Card of an operation linear in its arguments `linear` (None: all): forward by itself, reverse by rule transpose."""
+    return _decorator("linear", facts)
+
+
+def bilinear(**facts):
+    """Card of an operation linear in each of two arguments separately: rule transpose gives both modes."""
+    return _decorator("bilinear", {"linear": (0, 1), **facts})
+
+
+def reduction(**facts):
+    """Card of an operation that reduces over `axis` (None, an int or a tuple) with `keepdims`."""
+    return _decorator("reduction", facts)
+
+
+def opaque(**facts):
+    """Card of an operation with rules of its own for everything."""
+    return _decorator("opaque", facts)
+
+
+def composite(**facts):
+    """Card of an operation defined by its body in other operations; layers follow the body."""
+
+    def declare(body):
+        return _declare(body, "composite", body=body, **facts)
+
+    return declare
+
+
+def positives(*shape):
+    """Sample arrays in (0.5, 1.5)."""
+    return lambda rng: rng.uniform(0.5, 1.5, shape)
+
+
+def normal(*shape):
+    """Sample arrays, standard normal."""
+    return lambda rng: rng.standard_normal(shape)
+
+
+def unit(*shape):
+    """Sample arrays in (-0.9, 0.9)."""
+    return lambda rng: rng.uniform(-0.9, 0.9, shape)
+
+
+def above_one(*shape):
+    """Sample arrays in (1.1, 2)."""
+    return lambda rng: rng.uniform(1.1, 2.0, shape)
+
+
+def complex_normal(*shape):
+    """Sample arrays, complex normal, away from the branch cut of log and sqrt."""
+    return lambda rng: rng.standard_normal(shape) * 0.5 + 1.2 + 0.7j * rng.standard_normal(shape)
+
+
+def integers(*shape, low=0, high=10):
+    """Sample integer arrays in [low, high)."""
+    return lambda rng: rng.integers(low, high, shape)
+
+
+def booleans(*shape):
+    """Sample boolean arrays."""
+    return lambda rng: rng.integers(0, 2, shape).astype(bool)
+
+
+def distinct(*shape):
+    """Sample arrays whose elements are all different, well apart."""
+    return lambda rng: (rng.permutation(int(np.prod(shape))) * 0.7 - 1.0).reshape(shape)
+
+
+def case(*makers, **params):
+    """One sample: array makers (or plain values) for the arguments, and parameters."""
+    return lambda rng: (tuple(m(rng) if callable(m) else m for m in makers), params)
+
+
+def sequence_case(*makers, **params):
+    """One sample for an operation on a sequence."""
+    return lambda rng: ((tuple(m(rng) for m in makers),), params)

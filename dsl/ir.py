@@ -1,0 +1,171 @@
+"""Programs: what tracing makes of a function, in A-normal form; printable, readable as Python, and run by the operations.
+
+Evaluating a program calls the public operations again, so every transformation applies to a program as to any function.
+"""
+
+import numpy as np
+
+from ..dispatch import StructureError, tree
+from .avals import aval_of, is_number
+from .batching import spread_function
+
+
+class Var:
+    """One value of a program: known by identity, with shape and dtype."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval):
+        self.aval = aval
+
+
+class Equation:
+    """One step: an operation (generic function), its inputs (Var, or a Python number), parameters and outputs (Vars)."""
+
+    __slots__ = ("inputs", "op", "outputs", "params")
+
+    def __init__(self, op, inputs, params, outputs):
+        self.op, self.inputs, self.params, self.outputs = op, inputs, params, outputs
+
+
+class Program:
+    """A traced function.
+
+    inputs, outputs: Vars (an output may be a Python number); constants: pairs (Var, array); equations: in order;
+    in_structure, out_structure: the trees of arguments and result. Call it like the function it came from.
+    """
+
+    def __init__(self, name, inputs, constants, equations, outputs, in_structure, out_structure):
+        self.name, self.inputs, self.constants, self.equations = name, inputs, constants, equations
+        self.outputs, self.in_structure, self.out_structure = outputs, in_structure, out_structure
+
+    def __call__(self, *args):
+        leaves = tree.match(self.in_structure, args, f"program {self.name}")
+        for var, x in zip(self.inputs, leaves, strict=True):
+            found = aval_of(x)
+            if found.shape != var.aval.shape or found.dtype != var.aval.dtype:
+                raise StructureError(f"program {self.name} was traced for {var.aval}, not for {found}; trace it again")
+        return tree.unflatten(self.out_structure, evaluate(self, leaves))
+
+    def names(self):
+        """A short name for each Var, in order of appearance."""
+        found = {}
+        for var in [*self.inputs, *[v for v, _ in self.constants], *[v for e in self.equations for v in e.outputs]]:
+            found[var] = letters(len(found))
+        return found
+
+    def __str__(self):
+        names = self.names()
+        show = lambda v: names[v] if isinstance(v, Var) else repr(v)
+        typed = lambda v: f"{names[v]}: {v.aval}"
+        lines = [f"{self.name}({', '.join(typed(v) for v in self.inputs)}):"]
+        lines += [f"  const {typed(v)}" for v, _ in self.constants]
+        for e in self.equations:
+            params = "".join(f" {k}={_show(v)}" for k, v in e.params.items() if not _is_default(e.op, k, v))
+            left = ", ".join(typed(v) for v in e.outputs)
+            lines.append(f"  {left} = {e.op.__name__}{params} {' '.join(show(v) for v in e.inputs)}")
+        lines.append(f"  return {', '.join(show(v) for v in self.outputs)}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    @property
+    def code(self):
+        """The program as Python source that defines a function of its flat inputs; it needs only numpy and polyad."""
+        names = self.names()
+        show = lambda v: names[v] if isinstance(v, Var) else repr(v)
+        lines = ["import numpy as np", "import polyad as pa", ""]
+        lines += [f"{names[v]} = {_source(x)}" for v, x in self.constants]
+        lines += ["", "", f"def {_identifier(self.name)}({', '.join(names[v] for v in self.inputs)}):"]
+        for e in self.equations:
+            arrays = ", ".join(show(v) for v in e.inputs)
+            arrays = f"[{arrays}]" if e.op.generic.sequence else arrays
+            params = [f"{k}={_source(v)}" for k, v in e.params.items() if not _is_default(e.op, k, v)]
+            left = ", ".join(names[v] for v in e.outputs)
+            lines.append(f"    {left} = pa.{e.op.__name__}({', '.join([arrays, *params])})")
+        results = [show(v) for v in self.outputs]
+        lines.append(f"    return {results[0] if len(results) == 1 else '(' + ', '.join(results) + ',)'}")
+        return "\n".join(lines) + "\n"
+
+
+def evaluate(program, leaves):
+    """The flat results of a program for flat arguments, by calling its operations."""
+    env = dict(program.constants)
+    env.update(zip(program.inputs, leaves, strict=True))
+    value = lambda v: env[v] if isinstance(v, Var) else v
+    for e in program.equations:
+        y = spread_function(e.op.generic)(*[value(v) for v in e.inputs], **e.params)
+        for var, part in zip(e.outputs, y if len(e.outputs) > 1 else (y,), strict=True):
+            env[var] = part
+    return [value(v) for v in program.outputs]
+
+
+def without_dead_code(equations, outputs):
+    """The equations whose results are used."""
+    needed, kept = {v for v in outputs if isinstance(v, Var)}, []
+    for e in reversed(equations):
+        if any(v in needed for v in e.outputs):
+            kept.append(e)
+            needed.update(v for v in e.inputs if isinstance(v, Var))
+    return kept[::-1], needed
+
+
+def check(program):
+    """Each Var is defined once before its use, and each equation's result has the shape and dtype it says."""
+    from .avals import infer
+
+    known = {*program.inputs, *[v for v, _ in program.constants]}
+    for e in program.equations:
+        for v in e.inputs:
+            if isinstance(v, Var) and v not in known:
+                raise AssertionError(f"{e.op.__name__} uses a value that is not defined before it")
+        avals = [v.aval if isinstance(v, Var) else v for v in e.inputs]
+        if len(e.outputs) == 1 and infer(e.op, avals, e.params) != e.outputs[0].aval:
+            raise AssertionError(f"{e.op.__name__} gives {infer(e.op, avals, e.params)}, not {e.outputs[0].aval}")
+        if any(v in known for v in e.outputs):
+            raise AssertionError(f"{e.op.__name__} defines a value twice")
+        known.update(e.outputs)
+
+
+def letters(n):
+    """a, b, …, z, aa, ab, …"""
+    name = ""
+    n += 1
+    while n:
+        n, r = divmod(n - 1, 26)
+        name = chr(97 + r) + name
+    return f"{name}_" if name in ("as", "in", "if", "is", "or", "np", "pa", "def", "del", "for", "and", "not", "try") else name
+
+
+def _is_default(op, name, value):
+    default = op.generic.signature.parameters[name].default
+    return default is value or (type(default) is type(value) and is_number(value) and default == value)
+
+
+def _show(value):
+    return str(value) if isinstance(value, np.dtype) else repr(value).replace(" ", "")
+
+
+def _identifier(name):
+    return name if name.isidentifier() else "program"
+
+
+def _source(value):
+    """A constant or parameter as a Python expression."""
+    if isinstance(value, np.dtype):
+        return f"np.dtype({value.str!r})"
+    if isinstance(value, (np.ndarray, np.generic)):
+        flat = np.asarray(value)
+        listed = ", ".join(_number(v) for v in flat.reshape(-1).tolist())
+        return f"np.array([{listed}], np.dtype({flat.dtype.str!r})).reshape({flat.shape!r})[()]"
+    if isinstance(value, tuple):
+        from .ops.indexing import Slice
+
+        inner = ", ".join(_source(v) for v in value) + ("," if len(value) == 1 else "")
+        return f"pa.Slice(({inner}))" if isinstance(value, Slice) else f"({inner})"
+    return repr(value)
+
+
+def _number(v):
+    text = repr(v)
+    return text.replace("nan", "np.nan").replace("inf", "np.inf") if isinstance(v, (float, complex)) else text

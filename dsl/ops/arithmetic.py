@@ -1,0 +1,182 @@
+"""Arithmetic: sums, products, quotients, rounding, extrema."""
+
+from ..avals import is_number
+from ..card import case, complex_normal, composite, elementwise, integers, normal, positives
+from .compare import equal, greater, less, where
+
+two = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(), normal(2, 1)), case(normal(3), 2.0)]
+two_complex = [case(complex_normal(3), normal(3)), case(normal(2, 1), complex_normal(3))]
+one = [case(normal(3)), case(normal(2, 3)), case(normal())]
+
+
+@elementwise(partials=[1, 1], c="{0} + {1}", samples=two + two_complex)
+def add(x, y, /):
+    """Sum of two arrays, element by element.
+
+    x, y: arrays or numbers of any dtype, shapes that broadcast. Returns the promoted dtype and the common shape.
+    Raises ShapeError if the shapes do not broadcast.
+
+    >>> import polyad as pa
+    >>> float(pa.add(1.0, 2.0))
+    3.0
+    """
+
+
+@elementwise(partials=[1, -1], c="{0} - {1}", samples=two + two_complex)
+def subtract(x, y, /):
+    """Difference x - y, element by element. x, y: numeric arrays (not boolean), shapes that broadcast."""
+
+
+@elementwise(partials=[lambda z, x, y: y, lambda z, x, y: x], c="{0} * {1}", samples=two + two_complex)
+def multiply(x, y, /):
+    """Product of two arrays, element by element. x, y: numeric arrays, shapes that broadcast."""
+
+
+@elementwise(
+    c="{0} / {1}",
+    samples=[
+        case(normal(3), positives(3)), case(normal(2, 3), positives(3)), case(complex_normal(3), complex_normal(3)),
+        case(normal(3), 4),
+    ],
+)  # fmt: skip
+def divide(x, y, /):
+    """Quotient x / y in floating point, element by element; integers are converted first, as in NumPy."""
+
+
+def masked_product(ct, p):
+    """ct * p, where a zero ct stays zero even if p is infinite or not a number."""
+    return where(equal(ct, 0), 0.0, multiply(ct, p))
+
+
+def _over(dx, y):
+    """dx / y, where a zero dx stays zero even over zero."""
+    return divide(dx, y) if is_number(y) else where(equal(dx, 0), 0.0, divide(dx, y))
+
+
+@divide.rule("jvp")
+def divide_jvp(dxs, z, x, y):
+    dx, dy = dxs
+    dz = None if dy is None else negative(_over(multiply(dy, z), y))
+    if dx is None:
+        return dz
+    return _over(dx, y) if dz is None else add(_over(dx, y), dz)
+
+
+divide.rule("vjp")([
+    lambda ct, z, x, y: _over(ct, y),
+    lambda ct, z, x, y: negative(masked_product(ct, divide(z, y))),
+])
+
+
+@elementwise(differentiable=False, samples=[case(normal(3), positives(3)), case(integers(4), 3)])
+def floor_divide(x, y, /):
+    """Largest whole number not above x / y, element by element. Its derivative is zero where it has one."""
+
+
+@elementwise(
+    partials=[1, lambda z, x, y: negative(floor_divide(x, y))],
+    samples=[case(normal(3), positives(3)), case(normal(2, 3), positives(3)), case(integers(4), 3)],
+)
+def remainder(x, y, /):
+    """x - y * floor(x / y): the remainder with the sign of y."""
+
+
+@elementwise(partials=[-1], c="-{0}", samples=[*one, case(complex_normal(3))])
+def negative(x, /):
+    """-x, element by element. x: numeric array, not boolean."""
+
+
+@elementwise(partials=[1], c="{0}", samples=[*one, case(complex_normal(3))])
+def positive(x, /):
+    """+x, element by element: a copy. x: numeric array, not boolean."""
+
+
+@elementwise(
+    partials=[lambda y, x: negative(multiply(y, y))],
+    singular=True,
+    c="1 / {0}",
+    samples=[case(positives(3)), case(complex_normal(2, 2))],
+)
+def reciprocal(x, /):
+    """1 / x, element by element. x: floating or complex array (integers are divided as whole numbers, as in NumPy)."""
+
+
+@elementwise(partials=[lambda y, x: multiply(2, x)], c="{0} * {0}", samples=[*one, case(complex_normal(3))])
+def square(x, /):
+    """x * x, element by element."""
+
+
+@elementwise(differentiable=False, samples=[case(normal(3)), case(integers(3, low=-3, high=3)), case(complex_normal(3))])
+def sign(x, /):
+    """Sign, element by element: -1, 0 or 1; x / |x| for complex x. It counts as constant under derivatives."""
+
+
+@elementwise(differentiable=False, c="floor({0})", samples=one)
+def floor(x, /):
+    """Largest whole number not above x, element by element, in x's dtype."""
+
+
+@elementwise(differentiable=False, c="ceil({0})", samples=one)
+def ceil(x, /):
+    """Smallest whole number not below x, element by element, in x's dtype."""
+
+
+@elementwise(differentiable=False, c="trunc({0})", samples=one)
+def trunc(x, /):
+    """x without its fraction, element by element, in x's dtype."""
+
+
+@elementwise(differentiable=False, c="rint({0})", samples=one)
+def rint(x, /):
+    """Nearest whole number, halves to even, element by element, in x's dtype."""
+
+
+def _larger(x, y):
+    """The share of the derivative that goes to x: all where it is larger, half where both are equal."""
+    return add(multiply(0.5, equal(x, y)), greater(x, y))
+
+
+def _smaller(x, y):
+    return add(multiply(0.5, equal(x, y)), less(x, y))
+
+
+@elementwise(
+    partials=[lambda z, x, y: _larger(x, y), lambda z, x, y: _larger(y, x)],
+    c="({0} > {1} || {0} != {0}) ? {0} : {1}",
+    samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
+)
+def maximum(x, y, /):
+    """The larger of x and y, element by element; NaN if either is. Equal arguments share the derivative, half each."""
+
+
+@elementwise(
+    partials=[lambda z, x, y: _smaller(x, y), lambda z, x, y: _smaller(y, x)],
+    c="({0} < {1} || {0} != {0}) ? {0} : {1}",
+    samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
+)
+def minimum(x, y, /):
+    """The smaller of x and y, element by element; NaN if either is. Equal arguments share the derivative, half each."""
+
+
+@composite(kernel=None, numpy=("clip",), samples=[case(normal(3), -0.5, 0.5), case(normal(2, 3), None, 0.3)])
+def clip(x, /, min=None, max=None):
+    """x limited to the interval [min, max], element by element; a limit that is None does not apply.
+
+    The derivative is 1 inside, 0 outside and ½ on a limit. min, max: numbers or arrays that broadcast against x.
+    """
+    if min is not None:
+        x = maximum(x, min)
+    return x if max is None else minimum(x, max)
+
+
+@elementwise(
+    partials=[lambda z, x, y: _over_hypot(x, z), lambda z, x, y: _over_hypot(y, z)],
+    c="hypot({0}, {1})",
+    samples=[case(normal(3), normal(3)), case(normal(2, 3), positives(3))],
+)
+def hypot(x, y, /):
+    """sqrt(x**2 + y**2) without overflow, element by element, real. Both slopes at the origin are 0."""
+
+
+def _over_hypot(x, z):
+    return divide(x, where(equal(z, 0), 1.0, z))

@@ -1,0 +1,103 @@
+"""Complex parts, absolute value, conversion of dtypes, and the cut that stops derivatives.
+
+None but the last is complex differentiable, so each has a jvp and a vjp in real-linear operations. Convention: cotangents
+pair with tangents by Re(sum(ct * t)), so that grad(f)(z) is ∂f/∂x - i ∂f/∂y.
+"""
+
+import numpy as np
+
+from ..avals import Aval, dtype_of
+from ..card import case, complex_normal, elementwise, normal
+from .arithmetic import add, divide, multiply, sign, square
+from .compare import equal, where
+
+both = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
+
+
+def is_complex(x):
+    """Whether an array, layer value or number is of complex dtype."""
+    return dtype_of(x).kind == "c"
+
+
+@elementwise(numpy=("real",), samples=both)
+def real(x, /):
+    """Real part of each element."""
+
+
+@elementwise(numpy=("imag",), samples=both)
+def imag(x, /):
+    """Imaginary part of each element; zeros for real x."""
+
+
+@elementwise(numpy=("conjugate",), kernel="conjugate", samples=both)
+def conj(x, /):
+    """Complex conjugate of each element."""
+
+
+real.rule("jvp")(lambda dxs, y, x: real(dxs[0]))
+real.rule("vjp")([lambda ct, y, x: ct])
+imag.rule("jvp")(lambda dxs, y, x: imag(dxs[0]))
+imag.rule("vjp")([lambda ct, y, x: multiply(ct, -1j) if is_complex(x) else multiply(ct, 0.0)])
+conj.rule("jvp")(lambda dxs, y, x: conj(dxs[0]))
+conj.rule("vjp")([lambda ct, y, x: conj(ct)])
+
+
+def _unit(y, x):
+    """conj(x) / |x|, 0 at 0: the direction in which |x| grows."""
+    if not is_complex(x):
+        return sign(x)
+    return divide(conj(x), where(equal(y, 0), 1.0, y))
+
+
+@elementwise(kernel="abs", numpy=("absolute", "fabs"), c="fabs({0})", samples=both)
+def abs(x, /):
+    """Absolute value of each element, real. Convention: the slope at 0 is 0."""
+
+
+abs.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _unit(y, x))) if is_complex(x) else multiply(dxs[0], sign(x)))
+abs.rule("vjp")([lambda ct, y, x: multiply(ct, _unit(y, x))])
+
+
+def _turn(x):
+    """d angle = Re(dx * turn): -i conj(x) / |x|², 0 at 0."""
+    norm = add(square(real(x)), square(imag(x)))
+    safe = where(equal(norm, 0), 1.0, norm)
+    return multiply(divide(conj(x), safe), -1j)
+
+
+@elementwise(samples=[case(complex_normal(3)), case(complex_normal(2, 3)), case(normal(3))])
+def angle(x, /):
+    """Angle of each element in the complex plane, radians, in [-π, π]; its slope at 0 counts as 0."""
+
+
+angle.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _turn(x))))
+angle.rule("vjp")([lambda ct, y, x: multiply(ct, _turn(x))])
+
+
+@elementwise(kernel=None, numpy=("astype",), samples=[case(normal(3), dtype=np.dtype("complex128"))])
+def astype(x, /, dtype):
+    """The elements converted to another dtype. Complex to real keeps the real part, under derivatives too.
+
+    dtype: NumPy dtype or its name. Conversion to an integer or boolean dtype has no derivative.
+    """
+
+
+def _same_kind(dx, dtype):
+    return astype(real(dx) if is_complex(dx) and np.dtype(dtype).kind != "c" else dx, dtype=dtype)
+
+
+astype.rule("shape")(lambda x, dtype: Aval(x.shape, np.dtype(dtype)))
+astype.rule("jvp")(lambda dxs, y, x, dtype: _same_kind(dxs[0], dtype) if np.dtype(dtype).kind in "fc" else None)
+astype.rule("vjp")([lambda ct, y, x, dtype: _same_kind(ct, dtype_of(x)) if np.dtype(dtype).kind in "fc" else None])
+
+
+@elementwise(differentiable=False, kernel=None, numpy=(), c="{0}", samples=[case(normal(3)), case(complex_normal(3))])
+def stop_gradient(x, /):
+    """x itself, as a constant for every derivative taken of it.
+
+    >>> import polyad as pa
+    >>> float(pa.grad(lambda x: x * pa.stop_gradient(x))(3.0))
+    3.0
+    """
+
+

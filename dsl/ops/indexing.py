@@ -1,0 +1,300 @@
+"""Reading and functional writing by index: `x[i]`, `take`, `at(x, i).set(v)`.
+
+An index is split into arrays of integers, which are arguments of the operation, and a static `spec` of everything else, so
+that indices may be batched or traced like any other array. Boolean arrays become integer positions first.
+"""
+
+import numpy as np
+
+from ...dispatch import Array, DTypeError, ShapeError, describe
+from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
+from ..card import case, composite, integers, linear, normal
+from .arithmetic import multiply
+from .compare import equal
+from .shape import broadcast_to, moveaxis, reshape
+
+ARRAY = "array"  # place of the next index array in a spec
+
+
+class Slice(tuple):
+    """A slice as a hashable (start, stop, step), so that specs are static parameters."""
+
+    def __repr__(self):
+        return ":".join("" if n is None else str(n) for n in self)
+
+
+def split_index(x, index):
+    """An index as (spec, index arrays). Raises DTypeError for things that do not index."""
+    parts = index if isinstance(index, tuple) else (index,)
+    spec, arrays = [], []
+    for part in parts:
+        if part is None or part is Ellipsis:
+            spec.append(part)
+        elif isinstance(part, slice):
+            spec.append(Slice(None if n is None else n.__index__() for n in (part.start, part.stop, part.step)))
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
+            spec.append(int(part))
+        elif isinstance(part, (bool, np.bool_, list, np.ndarray, Array)):
+            _add_array(spec, arrays, part)
+        else:
+            raise DTypeError(f"an index of {describe(x)} is {describe(part)}; indices are integers, slices, …, None or arrays")
+    return tuple(spec), arrays
+
+
+def _add_array(spec, arrays, part):
+    if isinstance(part, (list, bool, np.bool_)):
+        part = np.asarray(part, dtype=np.intp if part == [] else None)
+    kind = dtype_of(part).kind
+    if kind == "b":
+        for positions in np.nonzero(part.concrete() if hasattr(part, "concrete") else part):
+            spec.append(ARRAY)
+            arrays.append(positions)
+    elif kind in "iu":
+        spec.append(ARRAY)
+        arrays.append(part)
+    else:
+        raise DTypeError(f"an index array has dtype {dtype_of(part)}; index arrays hold integers or booleans")
+
+
+def join_index(spec, arrays):
+    """The index that NumPy takes, from a spec and its arrays."""
+    left = iter(arrays)
+    parts = (next(left) if part is ARRAY else slice(*part) if isinstance(part, Slice) else part for part in spec)
+    return tuple(parts)
+
+
+def result_aval(x, arrays, spec):
+    """Shape and dtype of x[index], found by indexing an array without memory of its own."""
+    model = np.broadcast_to(np.zeros((), np.bool_), shape_of(x))
+    zeros = [np.zeros(shape_of(a), np.intp) for a in arrays]
+    try:
+        return Aval(model[join_index(spec, zeros)].shape, dtype_of(x))
+    except IndexError as error:
+        raise ShapeError(f"index: {error} (indexing {describe(x)})") from None
+
+
+# ---------------------------------------------------------------------- reading
+_reads = [
+    case(normal(3, 4), spec=(1,)),
+    case(normal(3, 4), spec=(Slice((None, None, 2)), None, -1)),
+    case(normal(3, 4), integers(2, 2, high=3), spec=(ARRAY,)),
+    case(normal(2, 3, 4), integers(2, high=3), integers(2, high=4), spec=(Ellipsis, ARRAY, ARRAY)),
+    case(normal(2, 3, 4), integers(2, high=2), integers(2, high=4), spec=(ARRAY, Slice((None, None, None)), ARRAY)),
+    case(normal(2, 3, 4), integers(2, high=3), spec=(Slice((None, None, None)), ARRAY)),
+]
+
+
+@linear(linear=(0,), kernel=None, numpy=(), samples=_reads)
+def index(x, /, *arrays, spec):
+    """Elements of x at an index given as a static spec and its integer arrays; `x[i]` and `getitem` make them.
+
+    Negative positions count from the end. Raises ShapeError or IndexError for positions out of range.
+    """
+
+
+index.rule("shape")(lambda x, *arrays, spec: result_aval(x, arrays, spec))
+
+
+@index.rule("transpose")
+def index_transpose(i, ct, y, x, *arrays, spec):
+    zeros = np.zeros(shape_of(x), dtype_of(ct))
+    return index_add(zeros, ct, *arrays, spec=spec)
+
+
+def batched_index(size, ndim, arrays, batched, spec):
+    """A spec and arrays that index the lanes of x (axis 0), and the places of the advanced axes in each lane.
+
+    Returns (spec, arrays, front, place): the result has the lanes first; if `place` is not None, the `front` axes after
+    them belong at `place` of each lane.
+    """
+    place, together = _advanced_place(ndim, spec)
+    if not any(batched) and together:
+        return (Slice((None, None, None)), *spec), list(arrays), 0, None
+    shape = np.broadcast_shapes(*[shape_of(a)[b:] for a, b in zip(arrays, batched, strict=True)])
+    lanes = reshape(np.arange(size), shape=(size, *(1,) * len(shape)))
+    wide = []
+    for a, b in zip(arrays, batched, strict=True):
+        lane = shape_of(a)[b:]
+        wide.append(reshape(a, shape=(size if b else 1, *(1,) * (len(shape) - len(lane)), *lane)))
+    return (ARRAY, *spec), [lanes, *wide], len(shape), place
+
+
+def _advanced_place(ndim, spec):
+    """Where the axes of the index arrays stand in the result, and whether the arrays stand side by side.
+
+    Side by side they replace their axes in place; apart they come first (NumPy's rule).
+    """
+    consumed = sum(part is not None and part is not Ellipsis for part in spec)
+    spread = [p for part in spec for p in ((Slice((None,) * 3),) * (ndim - consumed) if part is Ellipsis else (part,))]
+    if ARRAY not in spread:
+        return 0, True
+    advanced = [i for i, part in enumerate(spread) if part is ARRAY or isinstance(part, int)]
+    together = advanced[-1] - advanced[0] + 1 == len(advanced)
+    return (advanced[0] if together else 0), together
+
+
+@index.rule("batch")
+def index_batch(size, xs, batched, spec):
+    x, *arrays = xs
+    if not batched[0]:
+        return _gather_unbatched(size, x, arrays, batched[1:], spec)
+    spec, arrays, front, place = batched_index(size, ndim_of(x) - 1, arrays, batched[1:], spec)
+    y = index(x, *arrays, spec=spec)
+    if place is None or place == 0 or front == 0:
+        return y
+    return moveaxis(y, tuple(range(1, 1 + front)), tuple(range(1 + place, 1 + place + front)))
+
+
+def _gather_unbatched(size, x, arrays, batched, spec):
+    """x is the same in all lanes: the lanes' positions are one more axis of the index arrays."""
+    return index_batch(size, [broadcast_to(x, shape=(size, *shape_of(x))), *arrays], [True, *batched], spec)
+
+
+def getitem(x, index_, /):
+    """x[index] as NumPy has it: integers, slices, ellipsis, None, integer and boolean arrays, mixed."""
+    spec, arrays = split_index(x, index_)
+    return index(x, *arrays, spec=spec)
+
+
+@composite(
+    numpy=("take",),
+    samples=[case(normal(4, 3), integers(2, high=4), axis=0), case(normal(4, 3), integers(2, 2, high=3), axis=-1)],
+)
+def take(x, indices, /, axis=None):
+    """Elements of x at integer positions along an axis (None: of x flattened).
+
+    indices: integer array of any shape, which replaces the axis. Raises ShapeError, DTypeError, IndexError.
+    """
+    if axis is None:
+        x, axis = reshape(x, shape=(-1,)), 0
+    axis = normalize_axis("take", axis, ndim_of(x))
+    if isinstance(indices, (int, np.integer)):
+        indices = np.asarray(indices)
+    return getitem(x, (*(slice(None),) * axis, indices))
+
+
+# ---------------------------------------------------------------------- writing
+_writes = [
+    case(normal(3, 4), normal(4), spec=(1,)),
+    case(normal(3, 4), normal(2, 4), spec=(Slice((None, None, 2)),)),
+    case(normal(4, 3), normal(3), lambda rng: np.array([2, 0]), spec=(ARRAY,)),
+    case(normal(4, 3), normal(2), lambda rng: np.array([2, 0]), spec=(Slice((None, None, None)), ARRAY)),
+]
+
+
+def _check_write(name, x, v, arrays, spec):
+    target = result_aval(x, arrays, spec)
+    try:
+        fits = np.broadcast_shapes(target.shape, shape_of(v)) == target.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"{name}: a value of shape {list(shape_of(v))} does not fit the selection {target}")
+    if not np.can_cast(dtype_of(v), dtype_of(x), "same_kind"):
+        raise DTypeError(f"{name}: {describe(v)} cannot be written into {describe(x)}; convert with .astype first")
+    return Aval(shape_of(x), dtype_of(x))
+
+
+@linear(linear=(0, 1), kernel=None, numpy=(), samples=_writes)
+def index_set(x, v, /, *arrays, spec):
+    """A copy of x with v written at an index; where positions repeat, the last one counts."""
+
+
+@linear(linear=(0, 1), kernel=None, numpy=(), samples=[*_writes, case(
+    normal(4), normal(3), lambda rng: np.array([2, 2, 0]), spec=(ARRAY,))])  # fmt: skip
+def index_add(x, v, /, *arrays, spec):
+    """A copy of x with v added at an index; where positions repeat, all are added."""
+
+
+for write in (index_set, index_add):
+    write.rule("shape")(lambda x, v, *arrays, spec, name=write.card.name: _check_write(name, x, v, arrays, spec))
+
+
+@index_add.rule("transpose")
+def index_add_transpose(i, ct, y, x, v, *arrays, spec):
+    return ct if i == 0 else index(ct, *arrays, spec=spec)
+
+
+@index_set.rule("transpose")
+def index_set_transpose(i, ct, y, x, v, *arrays, spec):
+    if i == 0:
+        return index_set(ct, 0.0, *arrays, spec=spec)
+    picked = index(ct, *arrays, spec=spec)
+    return multiply(picked, _last_writers(x, arrays, spec)) if arrays else picked
+
+
+def _last_writers(x, arrays, spec):
+    """1 where an element of the written value survives, 0 where a later one overwrote it."""
+    numbers = np.arange(result_aval(x, arrays, spec).size).reshape(result_aval(x, arrays, spec).shape)
+    written = index_set(np.zeros(shape_of(x), numbers.dtype), numbers, *arrays, spec=spec)
+    return equal(index(written, *arrays, spec=spec), numbers)
+
+
+def _write_batch(write):
+    def rule(size, xs, batched, spec):
+        x, v, *arrays = xs
+        if not batched[0]:
+            x = broadcast_to(x, shape=(size, *shape_of(x)))
+        lane = result_aval(Aval(shape_of(x)[1:], dtype_of(x)), _lane_arrays(arrays, batched[2:]), spec)
+        v_lane = shape_of(v)[1:] if batched[1] else shape_of(v)
+        v = reshape(v, shape=(size if batched[1] else 1, *(1,) * (lane.ndim - len(v_lane)), *v_lane))
+        spec, arrays, front, place = batched_index(size, ndim_of(x) - 1, arrays, batched[2:], spec)
+        if place:
+            v = moveaxis(v, tuple(range(1 + place, 1 + place + front)), tuple(range(1, 1 + front)))
+        return write(x, v, *arrays, spec=spec)
+
+    return rule
+
+
+def _lane_arrays(arrays, batched):
+    return [Aval(shape_of(a)[b:], np.dtype(np.intp)) for a, b in zip(arrays, batched, strict=True)]
+
+
+index_set.rule("batch")(_write_batch(index_set))
+index_add.rule("batch")(_write_batch(index_add))
+
+
+class at:
+    """`at(x, i).set(v)`, `.add(v)`, `.multiply(v)`: copies of x changed at an index; x itself never changes.
+
+    x: array. index: as for `x[index]`; may also be given as `at(x)[index]`. v: array or number that broadcasts to `x[index]`
+    and whose dtype can be cast to x's. The convention is array-api-extra's, since NumPy arrays have no `.at`.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.at(np.zeros(3), 1).set(5.0)
+    array([0., 5., 0.])
+    """
+
+    def __init__(self, x, *index):
+        self.x, self.index = x, index
+
+    def __getitem__(self, index_):
+        return at(self.x, index_)
+
+    def _split(self):
+        if len(self.index) != 1:
+            raise ShapeError("at(x, index): give one index, at(x, i).set(v) or at(x)[i].set(v)")
+        return split_index(self.x, self.index[0])
+
+    def get(self):
+        """x[index]."""
+        return getitem(self.x, self.index[0])
+
+    def set(self, v):
+        """x with `x[index]` replaced by v; where positions repeat, the last one counts."""
+        return self._write(index_set, v)
+
+    def add(self, v):
+        """x with v added to `x[index]`; where positions repeat, all are added."""
+        return self._write(index_add, v)
+
+    def multiply(self, v):
+        """x with `x[index]` multiplied by v; positions must not repeat for the product to accumulate."""
+        spec, arrays = self._split()
+        return index_set(self.x, multiply(index(self.x, *arrays, spec=spec), v), *arrays, spec=spec)
+
+    def _write(self, write, v):
+        spec, arrays = self._split()
+        _check_write(write.card.name, self.x, v, arrays, spec)
+        return write(self.x, v, *arrays, spec=spec)
+

@@ -1,0 +1,118 @@
+"""Matrix products."""
+
+import numpy as np
+
+from ...dispatch import ShapeError
+from ..avals import Aval, ndim_of, shape_of
+from ..card import bilinear, case, complex_normal, composite, normal
+from .arithmetic import multiply
+from .complex import conj
+from .reduce import sum
+from .shape import expand_dims, matrix_transpose, ravel, reshape
+
+
+@bilinear(
+    samples=[
+        case(normal(2, 3), normal(3, 4)), case(normal(3), normal(3)), case(normal(2, 3), normal(3)),
+        case(normal(3), normal(3, 2)), case(normal(4, 2, 3), normal(3, 2)), case(normal(2, 3), normal(4, 3, 2)),
+        case(normal(4, 2, 3), normal(3)), case(complex_normal(2, 3), complex_normal(3, 2)),
+    ],
+)  # fmt: skip
+def matmul(x, y, /):
+    """Matrix product x @ y, as NumPy and the array API define it.
+
+    x: shape (…, n, k) or (k,); y: shape (…, k, m) or (k,); leading axes broadcast, a vector is a row on the left and a column
+    on the right, and its axis is dropped from the result. Raises ShapeError if the inner lengths differ or an argument has
+    no axis.
+    """
+
+
+@matmul.rule("shape")
+def matmul_shape(x, y):
+    if not x.ndim or not y.ndim:
+        raise ShapeError(f"matmul: {x} and {y}: a number has no matrix product; use multiply")
+    inner = y.shape[-2] if y.ndim > 1 else y.shape[0]
+    if x.shape[-1] != inner:
+        raise ShapeError(f"matmul: inner lengths differ: {x} @ {y}")
+    try:
+        lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except ValueError:
+        raise ShapeError(f"matmul: leading axes do not broadcast: {x} @ {y}") from None
+    shape = (*lead, *x.shape[-2:-1], *(y.shape[-1:] if y.ndim > 1 else ()))
+    return Aval(shape, np.result_type(x.dtype, y.dtype))
+
+
+def _row(ct, x, y):
+    """The cotangent of x @ y with the dropped vector axes put back."""
+    if ndim_of(y) == 1:
+        ct = expand_dims(ct, -1)
+    return expand_dims(ct, -2) if ndim_of(x) == 1 else ct
+
+
+def _left(ct, z, x, y):
+    if ndim_of(x) == 1 and ndim_of(y) == 1:
+        return multiply(ct, y)
+    columns = expand_dims(y, -1) if ndim_of(y) == 1 else y
+    product = matmul(_row(ct, x, y), matrix_transpose(columns))
+    return product if ndim_of(x) > 1 else reshape(product, shape=(*shape_of(product)[:-2], shape_of(x)[0]))
+
+
+def _right(ct, z, x, y):
+    if ndim_of(x) == 1 and ndim_of(y) == 1:
+        return multiply(ct, x)
+    rows = expand_dims(x, 0) if ndim_of(x) == 1 else x
+    product = matmul(matrix_transpose(rows), _row(ct, x, y))
+    return product if ndim_of(y) > 1 else reshape(product, shape=shape_of(product)[:-1])
+
+
+matmul.rule("transpose")([_left, _right])
+
+
+@matmul.rule("batch")
+def matmul_batch(size, xs, batched):
+    x, y = xs
+    x_lane, y_lane = ndim_of(x) - batched[0], ndim_of(y) - batched[1]
+    if not x_lane or not y_lane:
+        raise ShapeError("matmul: a number has no matrix product; use multiply")
+    left = expand_dims(x, -2) if x_lane == 1 else x
+    right = expand_dims(y, -1) if y_lane == 1 else y
+    most = max(x_lane, y_lane, 2)
+    left = _pad_lanes(left, batched[0], most)
+    right = _pad_lanes(right, batched[1], most)
+    z = matmul(left, right)
+    shape = shape_of(z)
+    keep = shape[:-2] + (shape[-2:-1] if x_lane > 1 else ()) + (shape[-1:] if y_lane > 1 else ())
+    return z if keep == shape else reshape(z, shape=keep)
+
+
+def _pad_lanes(x, batched, ndim):
+    """Axes of length 1 after the lanes, so that the leading axes of a lane align from the right."""
+    shape = shape_of(x)
+    if not batched or len(shape) - 1 == ndim:
+        return x
+    return reshape(x, shape=(shape[0], *(1,) * (ndim - len(shape) + 1), *shape[1:]))
+
+
+@composite(samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3, 2)), case(normal(2, 3), 2.0)])
+def dot(x, y, /):
+    """Inner product of two vectors, or matrix product of two matrices, or product with a number.
+
+    For more axes write `matmul` or `tensordot`: NumPy's dot then pairs axes that few expect. Raises ShapeError.
+    """
+    if not ndim_of(x) or not ndim_of(y):
+        return multiply(x, y)
+    if ndim_of(x) > 2 or ndim_of(y) > 2:
+        raise ShapeError("dot: more than two axes; use matmul")
+    return matmul(x, y)
+
+
+@composite(samples=[case(normal(3), normal(2)), case(normal(2, 2), normal(3))])
+def outer(x, y, /):
+    """All products of an element of x and one of y, both flattened: shape (x.size, y.size)."""
+    return multiply(expand_dims(ravel(x), 1), expand_dims(ravel(y), 0))
+
+
+@composite(samples=[case(normal(2, 3), normal(3)), case(complex_normal(3), complex_normal(3))])
+def vecdot(x, y, /, axis=-1):
+    """Sum of conj(x) * y along an axis; the other axes broadcast (array API)."""
+    return sum(multiply(conj(x), y), axis=axis)

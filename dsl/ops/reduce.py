@@ -1,0 +1,132 @@
+"""Reductions: sum, mean, product, extrema, truth of all or any."""
+
+import numpy as np
+
+from ..avals import dtype_of, ndim_of, reduced_axes, shape_of
+from ..card import booleans, case, complex_normal, composite, distinct, normal, reduction
+from .arithmetic import divide, multiply
+from .compare import equal
+from .complex import astype
+from .shape import broadcast_to, concatenate, moveaxis, reshape
+
+axes = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(2, 3, 2), axis=(0, -1), keepdims=True)]
+
+
+def kept_shape(name, x, axis):
+    """x's shape with the reduced axes as length 1, so that a result broadcasts against x."""
+    reduced = reduced_axes(name, x, axis)
+    return tuple(1 if i in reduced else n for i, n in enumerate(shape_of(x)))
+
+
+def spread(name, y, x, axis, keepdims):
+    """A reduction's result (or its cotangent) in the shape that broadcasts against x."""
+    return y if keepdims else reshape(y, shape=kept_shape(name, x, axis))
+
+
+@reduction(linear=(0,), samples=[*axes, case(complex_normal(3))])
+def sum(x, /, axis=None, dtype=None, keepdims=False):
+    """Sum of the elements over axes.
+
+    x: numeric array; small integers and booleans are summed in the default integer, as in NumPy. axis: None for all, an
+    int, or a tuple. dtype: of the sum. keepdims: keep the reduced axes with length 1. Raises ShapeError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.sum(np.ones((2, 3)), axis=1)
+    array([3., 3.])
+    """
+
+
+@sum.rule("transpose")
+def sum_transpose(i, ct, y, x, axis=None, dtype=None, keepdims=False):
+    return broadcast_to(spread("sum", ct, x, axis, keepdims), shape=shape_of(x))
+
+
+def sum_to(x, shape):
+    """x summed over the axes along which `shape` was broadcast to x's shape: the transpose of broadcasting."""
+    own = shape_of(x)
+    if own == tuple(shape):
+        return x
+    extra = len(own) - len(shape)
+    axes = tuple(i for i, n in enumerate(own) if i < extra or (shape[i - extra] == 1 and n != 1))
+    summed = sum(x, axis=axes) if axes else x
+    return summed if shape_of(summed) == tuple(shape) else reshape(summed, shape=tuple(shape))
+
+
+broadcast_to.rule("transpose")([lambda ct, y, x, shape: sum_to(ct, shape_of(x))])
+
+
+@composite(samples=[*axes, case(complex_normal(3))])
+def mean(x, /, axis=None, dtype=None, keepdims=False):
+    """Arithmetic mean over axes; integers are averaged in float64. Parameters as for `sum`."""
+    count = int(np.prod([shape_of(x)[a] for a in reduced_axes("mean", x, axis)], dtype=np.int64))
+    if dtype is None and dtype_of(x).kind in "iub":
+        dtype = np.float64
+    return divide(sum(x, axis=axis, dtype=dtype, keepdims=keepdims), count)
+
+
+def _holders(name, y, x, axis, keepdims):
+    """For an extremum y of x: 1/n at the n elements that hold it, 0 elsewhere."""
+    held = equal(x, spread(name, y, x, axis, keepdims))
+    held = astype(held, dtype=dtype_of(x))
+    return divide(held, sum(held, axis=axis, keepdims=True))
+
+
+def _extremum(name):
+    def declare(prototype):
+        samples = [case(distinct(2, 3)), *[case(distinct(2, 3, 2), axis=a, keepdims=a == 0) for a in (0, (0, -1))]]
+        function = reduction(samples=samples)(prototype)
+
+        def jvp(dxs, y, x, axis=None, keepdims=False):
+            return sum(multiply(dxs[0], _holders(name, y, x, axis, keepdims)), axis=axis, keepdims=keepdims)
+
+        def vjp(ct, y, x, axis=None, keepdims=False):
+            return multiply(spread(name, ct, x, axis, keepdims), _holders(name, y, x, axis, keepdims))
+
+        function.rule("jvp")(jvp)
+        function.rule("vjp")([vjp])
+        return function
+
+    return declare
+
+
+@_extremum("max")
+def max(x, /, axis=None, keepdims=False):
+    """Largest element over axes; NaN if there is one. Equal largest elements share the derivative equally.
+
+    Raises ShapeError if there is nothing to reduce.
+    """
+
+
+@_extremum("min")
+def min(x, /, axis=None, keepdims=False):
+    """Smallest element over axes; NaN if there is one. Equal smallest elements share the derivative equally."""
+
+
+@composite(
+    samples=[*axes, case(complex_normal(3)), case(normal(5)), case(lambda rng: np.array([0.0, 2.0, 3.0]), axis=0)]
+)
+def prod(x, /, axis=None, keepdims=False):
+    """Product of the elements over axes. Its derivative is right where elements are zero: no division is used."""
+    reduced = reduced_axes("prod", x, axis)
+    kept = [a for a in range(ndim_of(x)) if a not in reduced]
+    shape = shape_of(x)
+    n = int(np.prod([shape[a] for a in reduced], dtype=np.int64))
+    y = reshape(moveaxis(x, reduced, tuple(range(len(kept), len(shape)))), shape=(*(shape[a] for a in kept), n))
+    if n == 0:
+        y = broadcast_to(np.ones((), dtype_of(x)), shape=(*shape_of(y)[:-1], 1))
+    while n > 1:  # multiply halves: log n steps, each differentiable by itself
+        half = n // 2
+        rest = [y[..., 2 * half :]] if n % 2 else []
+        y = concatenate([multiply(y[..., :half], y[..., half : 2 * half]), *rest], axis=-1)
+        n -= half
+    return reshape(y, shape=kept_shape("prod", x, axis) if keepdims else tuple(shape[a] for a in kept))
+
+
+@reduction(differentiable=False, samples=[case(booleans(2, 3)), case(booleans(2, 3), axis=1, keepdims=True)])
+def all(x, /, axis=None, keepdims=False):
+    """Whether all elements over axes are true (non-zero)."""
+
+
+@reduction(differentiable=False, samples=[case(booleans(2, 3)), case(booleans(2, 3), axis=1, keepdims=True)])
+def any(x, /, axis=None, keepdims=False):
+    """Whether any element over axes is true (non-zero)."""

@@ -1,0 +1,337 @@
+"""`vmap`: a function of one example becomes a function of many, Python control flow included.
+
+Where lanes disagree on an answer that Python needs, the batch is split into the lanes that answered alike, the function
+runs again on each part, and the results are merged in order. Collectives keep a log: a part that reaches one stops with
+its contribution; when every part stands at the same one it runs once over all lanes and the parts go on from the log.
+"""
+
+import functools
+import warnings
+
+import numpy as np
+
+from ..dispatch import (
+    LaneSplitError,
+    PerformanceWarning,
+    ShapeError,
+    batch_axis,
+    current_depth,
+    describe,
+    is_container,
+    tree,
+)
+from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
+from .axes import Axis
+from .batching import Batched, LanesRun, Need, Replicated, Split, show
+from .ops.indexing import index
+from .ops.shape import broadcast_to, concatenate, moveaxis
+
+MANY_PARTS = 64  # split parts above which a warning names the alternatives
+
+
+def vmap(f, in_axes=0, out_axes=0, axis_size=None, axis_name=None):
+    """Map a function over an axis of its arguments; its meaning is `stack([f(x[k]) for k in range(n)])`.
+
+    f: function of arrays or trees of arrays. in_axes: the axis to map for each argument, None for an argument that is the
+    same in all lanes; an int for all, or a tree whose upper part is that of the arguments. out_axes: where the lanes stand
+    in the results; None for a result that is the same in all lanes. axis_size: number of lanes, needed only if no argument
+    is mapped. axis_name: name by which `psum` and its kin find the lanes. Keyword arguments are mapped over axis 0.
+    Returns a function. `if`, `while` and recursion on values of the lanes work: the lanes are split by their answers.
+    Raises ShapeError, StructureError, LaneSplitError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: x * x if x > 1 else -x)(np.array([0.5, 2.0, 3.0]))
+    array([-0.5,  4. ,  9. ])
+    """
+
+    @functools.wraps(f)
+    def mapped(*args, **kwargs):
+        name = f"vmap({getattr(f, '__name__', repr(f))})"
+        inputs = MappedInputs(name, args, kwargs, in_axes, axis_size)
+        axis = Axis(axis_name, inputs.size, current_depth() + 1)
+        return map_lanes(name, f, inputs, axis).assemble(out_axes)
+
+    return mapped
+
+
+class MappedInputs:
+    """The arguments of a mapped function with the lanes moved to axis 0 of every mapped leaf."""
+
+    def __init__(self, name, args, kwargs, in_axes, axis_size):
+        self.name, self.size = name, axis_size
+        units, self.structure = tree.flatten((args, kwargs), is_container)
+        where = (in_axes if isinstance(in_axes, list) else in_axes, 0)
+        if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
+            raise ShapeError(f"{name}: in_axes {in_axes!r} has {len(in_axes)} entries for {len(args)} arguments")
+        where = (tuple(in_axes) if isinstance(in_axes, list) else in_axes, 0)
+        axes = tree.broadcast_prefix(where, (args, kwargs), f"{name}: in_axes", is_container)
+        self.units, self.mapped = [], []
+        paths = None
+        for i, (x, axis) in enumerate(zip(units, axes, strict=True)):
+            if axis is None:
+                self.units.append(x)
+                self.mapped.append(False)
+                continue
+            if paths is None:
+                paths = _paths(args, kwargs)
+            self.units.append(self._lanes_first(x, axis, paths[i]))
+            self.mapped.append(True)
+        if self.size is None:
+            raise ShapeError(f"{name}: no argument is mapped; give axis_size or an in_axes that is not None")
+
+    def _lanes_first(self, x, axis, path):
+        where = f"{self.name}: argument {path}"
+        if not ndim_of(x):
+            raise ShapeError(f"{where} is {describe(x)} and has no axis {axis} to map; use in_axes=None for it")
+        if is_container(x):
+            place = batch_axis(x, axis, where)
+            if place is None:
+                from ..dispatch.containers import densified
+
+                return self._lanes_first(densified(x, f"{where}: mapping axis {axis}"), axis, path)
+            self._check(shape_of(x)[place], where)
+            return (x, place)
+        axis = normalize_axis(where, axis, ndim_of(x))
+        self._check(shape_of(x)[axis], where)
+        return x if axis == 0 else moveaxis(x, axis, 0)
+
+    def _check(self, length, where):
+        if self.size is None:
+            self.size, self.first = length, where
+        elif self.size != length:
+            first = getattr(self, "first", "axis_size")
+            raise ShapeError(f"{where} has {length} lanes, but {first} has {self.size}; mapped axes must agree")
+
+    def for_lanes(self, run):
+        """The arguments as the lanes of one pass see them."""
+
+        def lane(leaf, axis=0):
+            leaf = leaf if axis == 0 else moveaxis(leaf, axis, 0)
+            return run.batched(leaf if run.lanes is None else _pick(leaf, run.lanes))
+
+        seen = [
+            x if not m else x[0].lanes(x[1], lane) if isinstance(x, tuple) else lane(x)
+            for x, m in zip(self.units, self.mapped, strict=True)
+        ]
+        return tree.unflatten(self.structure, seen)
+
+
+def _paths(args, kwargs):
+    return [p for x in args for p in [""]] and [
+        f"{i}{p}" for i, x in enumerate(args) for p in _unit_paths(x)
+    ] + [f"{k!r}{p}" for k, x in kwargs.items() for p in _unit_paths(x)]
+
+
+def _unit_paths(x):
+    cut = tree.map(lambda leaf: 0, x, is_leaf=is_container)
+    return tree.paths(cut)
+
+
+def _pick(x, lanes):
+    return index(x, np.asarray(lanes, np.intp), spec=("array",))
+
+
+# ---------------------------------------------------------------------- running
+def map_lanes(name, f, inputs, axis):
+    """Run f over all lanes of `inputs`, splitting them where Python asks, and return the `Outputs`."""
+    log, parts = [], [None]
+    while True:
+        done, waiting = _run_parts(name, f, inputs, axis, log, parts)
+        if not waiting:
+            return Outputs(name, axis, done)
+        _check_all_wait(name, axis, done, waiting)
+        first = waiting[0][1]
+        value = merge([lanes for lanes, _ in waiting], [need.value for _, need in waiting])
+        log.append((first.signature, first.perform(value)))
+        parts = [lanes for lanes, _ in waiting]
+
+
+def _run_parts(name, f, inputs, axis, log, parts):
+    """Run each part from the start; parts that disagree inside are split. Returns the finished and the waiting."""
+    done, waiting, warned = [], [], False
+    todo = list(parts)
+    while todo:
+        lanes = todo.pop(0)
+        run = LanesRun(name, axis, lanes, log)
+        try:
+            with axis, run:
+                args, kwargs = inputs.for_lanes(run)
+                out = f(*args, **kwargs)
+                done.append((lanes, flatten_outputs(name, out, run)))
+        except Split as split:
+            if split.run is not run:
+                raise
+            own = range(axis.local) if lanes is None else lanes
+            todo[:0] = [[own[i] for i in group] for group in split.groups]
+            if len(todo) + len(done) > MANY_PARTS and not warned:
+                warned = True
+                warnings.warn(
+                    f"{name}: the lanes take more than {MANY_PARTS} different paths, each run by itself; where, "
+                    "while_loop or fewer lanes are faster",
+                    PerformanceWarning,
+                    stacklevel=4,
+                )
+        except Need as need:
+            if need.run is not run:
+                raise
+            waiting.append((lanes, need))
+    return done, waiting
+
+
+def _check_all_wait(name, axis, done, waiting):
+    """All parts stand at the same collective, or an error says which lanes do not."""
+    first = waiting[0][1].signature
+    if done:
+        there = sorted(sum((list(lanes) for lanes, _ in waiting), []))
+        raise LaneSplitError(
+            f"{name}: {show(first)} over the axis {axis!r} is in a branch that only lanes {_some(there)} take; call it "
+            "before the branch, or in every branch"
+        )
+    for _, need in waiting:
+        if need.signature != first:
+            raise LaneSplitError(
+                f"{name}: lanes that took different paths meet different collectives: {show(first)} and "
+                f"{show(need.signature)}"
+            )
+
+
+def _some(lanes):
+    return str(lanes) if len(lanes) <= 8 else f"[{', '.join(map(str, lanes[:8]))}, … {len(lanes)} in all]"
+
+
+# ---------------------------------------------------------------------- results
+class Stacked:
+    """One output leaf with the lanes as axis 0 (same=False), or one value for all lanes (same=True)."""
+
+    __slots__ = ("same", "value")
+
+    def __init__(self, value, same):
+        self.value, self.same = value, same
+
+
+class _StackedContainer:
+    __slots__ = ("container",)
+
+    def __init__(self, container):
+        self.container = container
+
+
+def flatten_outputs(name, out, run):
+    """The output tree of one pass: (units, structure), each leaf taken out of the layer."""
+
+    def leave(leaf):
+        cls = type(leaf)
+        if cls in (Batched[run.depth], Replicated[run.depth]):
+            if leaf.run is not run:
+                raise run.foreign(leaf.run)
+            return Stacked(leaf.value, cls is Replicated[run.depth])
+        return Stacked(leaf, True)
+
+    units, structure = tree.flatten(out, is_container)
+    return [tree.map(leave, unit) if is_container(unit) else leave(unit) for unit in units], structure
+
+
+class Outputs:
+    """The results of all parts of the lanes, to be put together."""
+
+    def __init__(self, name, axis, parts):
+        self.name, self.axis, self.parts = name, axis, parts
+
+    def leaves(self):
+        """Structure, and per unit a `Stacked` over the lanes of this process (or a container of them)."""
+        (_, (units, structure)), *others = self.parts
+        if not others:
+            return structure, units
+        for _, (_, other) in others:
+            if other != structure:
+                raise LaneSplitError(
+                    f"{self.name}: lanes return different structures: {tree.show(structure)} and {tree.show(other)}"
+                )
+        lanes = [part for part, _ in self.parts]
+        columns = zip(*[units for _, (units, _) in self.parts], strict=True)
+        merged = []
+        for column in columns:
+            if any(is_container(u) for u in column):
+                merged.append(tree.map(lambda *xs: self._merge(lanes, xs), *column))
+            else:
+                merged.append(self._merge(lanes, column))
+        return structure, merged
+
+    def _merge(self, lanes, column):
+        values = _alike(self.name, column)
+        wide = [
+            broadcast_to(v, shape=(len(part), *shape_of(v))) if s.same else v
+            for v, s, part in zip(values, column, lanes, strict=True)
+        ]
+        return Stacked(merge(lanes, wide), False)
+
+    def assemble(self, out_axes):
+        """The result tree, with the lanes where `out_axes` says."""
+        structure, units = self.leaves()
+        model = tree.unflatten(structure, list(range(len(units))))
+        axes = tree.broadcast_prefix(out_axes, model, f"{self.name}: out_axes")
+        return tree.unflatten(structure, [self._place(u, a) for u, a in zip(units, axes, strict=True)])
+
+    def _place(self, unit, out_axis):
+        if is_container(unit):
+            return self._place_container(unit, out_axis)
+        value = unit.value
+        if out_axis is None:
+            if not unit.same:
+                raise ShapeError(
+                    f"{self.name}: out_axes is None for a result that differs between lanes; use an axis, or reduce it "
+                    "with psum or pmean over the axis name"
+                )
+            return value
+        if unit.same:
+            value = broadcast_to(value, shape=(self.axis.size, *shape_of(value)))
+        axis = normalize_axis(f"{self.name}: out_axes", out_axis, ndim_of(value))
+        return value if axis == 0 else moveaxis(value, 0, axis)
+
+    def _place_container(self, unit, out_axis):
+        size = self.axis.size
+
+        def give(leaf, axis):
+            if leaf.same:
+                wide = broadcast_to(leaf.value, shape=(size, *shape_of(leaf.value)))
+            else:
+                wide = leaf.value
+            return wide if axis == 0 else moveaxis(wide, 0, axis)
+
+        if out_axis is None:
+            return tree.map(lambda leaf: leaf.value, unit)
+        inner = tree.map(lambda leaf: leaf.value if leaf.same else leaf.value[0] if size else leaf.value, unit)
+        batch_axes = inner.ndim - inner.structure_ndim + 1
+        if not -(inner.ndim + 1) <= out_axis < batch_axes:
+            raise ShapeError(
+                f"{self.name}: out_axes {out_axis} is spanned by the structure of {type(unit).__name__}; use one of its "
+                f"{batch_axes} batch axes or return x.dense()"
+            )
+        return unit.stacked(out_axis % (inner.ndim + 1), size, give)
+
+
+def _alike(name, column):
+    """The values of one output leaf in all parts, of one lane shape and dtype; Python numbers follow the others."""
+    values = [s.value for s in column]
+    dtypes = {dtype_of(v) for v in values if not is_number(v)}
+    if len(dtypes) == 1:
+        (dtype,) = dtypes
+        values = [np.asarray(v, dtype) if is_number(v) and _weak(v, dtype) else v for v in values]
+    shapes = {shape_of(v)[0 if s.same else 1 :] for v, s in zip(values, column, strict=True)}
+    found = {(shape_of(v)[0 if s.same else 1 :], str(dtype_of(v))) for v, s in zip(values, column, strict=True)}
+    if len(shapes) != 1 or len({d for _, d in found}) != 1:
+        kinds = " and ".join(sorted(f"{d}{list(s)}" for s, d in found))
+        raise LaneSplitError(f"{name}: lanes return {kinds} for the same result; every path must give one shape and dtype")
+    return values
+
+
+def _weak(number, dtype):
+    return np.can_cast(np.min_scalar_type(number), dtype, "same_kind")
+
+
+def merge(parts, values):
+    """Values of parts of the lanes, put back in the order of the lanes."""
+    if len(parts) == 1:
+        return values[0]
+    order = np.argsort(np.concatenate([np.asarray(p) for p in parts]))
+    return _pick(concatenate(values, axis=0), order)

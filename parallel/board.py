@@ -1,0 +1,73 @@
+"""Each rank's last known state, in memory shared by the ranks of one node.
+
+When a rank does not come, the others can read what it last did without its help: no message has to be answered.
+"""
+import struct
+import time
+
+ROW_BYTES = 512
+_HEAD = struct.Struct("=Bdqq")   # state, time of the last change, number of the collective, length of the text
+_STATE = struct.Struct("=Bd")
+
+STARTED, INSIDE, LEFT, FINISHED, RAISED, REPORTED = range(6)
+_WORDS = {STARTED: "has started, made no collective yet,", INSIDE: "waits in", LEFT: "has left",
+          FINISHED: "has finished its program,", RAISED: "has raised", REPORTED: "has raised"}
+
+
+class Board:
+    """One row of text per rank of this node; made by all ranks of `comm` together.
+
+    `ranks` are the ranks (of `comm`) whose rows can be read here, the own one included. Where the MPI library
+    offers no shared window, only the own row exists, and `describe` says that the others are unknown.
+    """
+
+    def __init__(self, MPI, comm):
+        self.rank = comm.Get_rank()
+        self._rows = {self.rank: memoryview(bytearray(ROW_BYTES))}
+        node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        try:
+            self._window = MPI.Win.Allocate_shared(ROW_BYTES, 1, comm=node)
+            rows = {rank: memoryview(self._window.Shared_query(place)[0]).cast("B")
+                    for place, rank in enumerate(node.allgather(self.rank))}
+        except (MPI.Exception, NotImplementedError):
+            rows = {}
+        self._rows.update(rows)
+        self._row = self._rows[self.rank]
+        self.post(STARTED, 0, b"")
+        node.Barrier()   # no rank reads a row before its owner has written it
+
+    @property
+    def ranks(self):
+        return sorted(self._rows)
+
+    def post(self, state, number, text):
+        """Write the own row: `text` (bytes) describes collective `number`; cut to the length of the row."""
+        text = text[:ROW_BYTES - _HEAD.size]
+        self._row[_HEAD.size:_HEAD.size + len(text)] = text
+        _HEAD.pack_into(self._row, 0, state, time.time(), number, len(text))
+
+    def post_state(self, state):
+        """Change the state alone: the text stays that of the last collective."""
+        _STATE.pack_into(self._row, 0, state, time.time())
+
+    def read(self, rank):
+        """(state, seconds since it was written, number, text) of `rank`, or None when its row is not readable."""
+        row = self._rows.get(rank)
+        if row is None:
+            return None
+        state, written, number, length = _HEAD.unpack_from(row)
+        text = bytes(row[_HEAD.size:_HEAD.size + length]).decode("utf-8", "replace")
+        return state, max(0.0, time.time() - written), number, text
+
+    def describe(self, rank):
+        """What `rank` last did, as a phrase."""
+        entry = self.read(rank)
+        if entry is None:
+            return "on another node, its state is not known here"
+        state, age, number, text = entry
+        words = _WORDS.get(state, "is in an unknown state,")
+        if state in (INSIDE, LEFT):
+            words += f" collective {number}, {text},"
+        elif state in (RAISED, REPORTED):
+            words += f" {text},"
+        return f"{words} {age:.1f} s ago" if state != INSIDE else f"{words} since {age:.1f} s"

@@ -1,0 +1,193 @@
+"""The ranks of this job and the collectives between them: the engine under `pmap` and the array collectives.
+
+Every other module of this folder speaks to MPI through this one, so that all traffic is validated, checked across
+the ranks and bounded in time.
+"""
+import operator
+import pickle
+import threading
+
+import numpy as np
+
+from .board import Board
+from .buffers import carrier, host_array, private_copy, reduction
+from .exit_hooks import ExitHooks
+from .guard import CollectiveError, CollectiveMismatch, CollectiveTimeout, Guard, Signature, setting
+from .links import MPILink, OneProcess
+from .mpi_library import library_name, load_mpi, require_fitting_launch
+from .waiting import wait
+
+__all__ = ["Communicator", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "world"]
+
+
+class Communicator:
+    """Ranks 0 … size-1 and the collectives between them. `library` is text, for example 'MPICH 5.0.2'.
+
+    Every method is a collective: all ranks call it, in the same order. Arrays are numeric NumPy arrays (or what
+    np.asarray makes of the argument) of any order and byte order, 0-d and empty ones included; they are copied
+    first, and results are fresh arrays. `label` is text that must be the same on all ranks and appears in errors.
+
+    Errors of every method: TypeError for dtypes that are not numbers; with more than one rank CollectiveMismatch
+    (on all ranks) when the calls, shapes or dtypes differ, CollectiveTimeout when a rank does not come.
+    """
+
+    def __init__(self, link):
+        self._link = link
+        self.rank, self.size, self.library = link.rank, link.size, link.library
+
+    def __repr__(self):
+        return f"Communicator(rank {self.rank} of {self.size}, {self.library})"
+
+    def allreduce(self, x, op="sum", *, label=""):
+        """The sum, maximum or minimum over the ranks of `x`, elementwise; shape of `x`, bitwise equal on all ranks.
+
+        `op` is 'sum' (dtype of np.sum: bool and small integers give int64), 'max' or 'min' (dtype of `x`; NaN
+        where any rank has NaN). Errors: ValueError for another op, TypeError for complex max and min.
+        """
+        a = host_array(x, "allreduce")
+        how = reduction(op, a.dtype, "allreduce")
+        signature = Signature("allreduce", a.shape, a.dtype, op, label=label)
+        if not how.mpi:
+            return np.asarray(how.fold(self._gathered(a, signature), axis=0))
+        travelling = how.encode(a)
+        self._link.run(signature, self._link.reduce, travelling, how.mpi)
+        return how.decode(travelling)
+
+    def allgather(self, x, *, label=""):
+        """Every rank's `x` stacked in the order of the ranks: shape (size, *x.shape), dtype of `x`."""
+        a = host_array(x, "allgather")
+        return self._gathered(a, Signature("allgather", a.shape, a.dtype, label=label))
+
+    def allgatherv(self, x, *, label=""):
+        """Every rank's `x` joined along axis 0, where the lengths may differ; the other axes must be equal.
+
+        Errors: ValueError for a 0-d `x`.
+        """
+        a = host_array(x, "allgatherv")
+        if a.ndim == 0:
+            raise ValueError("allgatherv: a 0-d array has no axis 0 to join along; use allgather")
+        block = private_copy(a)
+        signature = Signature("allgatherv", (-1, *a.shape[1:]), a.dtype, label=label)
+        return self._link.run(signature, self._link.gather_blocks, carrier(block)).view(a.dtype)
+
+    def bcast(self, x, root=0, *, label=""):
+        """The root's `x` on every rank; shape and dtype must be equal on all ranks.
+
+        Errors: ValueError when there is no rank `root`.
+        """
+        result = private_copy(host_array(x, "bcast"))
+        root = self._rank_number(root, "bcast: root")
+        signature = Signature("bcast", result.shape, result.dtype, root=root, label=label)
+        self._link.run(signature, self._link.broadcast, carrier(result), root)
+        return result
+
+    def alltoall(self, x, *, label=""):
+        """Block r of `x` goes to rank r: result[r] is rank r's x[own rank]; shape and dtype of `x`.
+
+        Errors: ValueError unless axis 0 of `x` has length size.
+        """
+        sent = private_copy(self._one_block_per_rank(x, "alltoall"))
+        received = np.empty_like(sent)
+        signature = Signature("alltoall", sent.shape, sent.dtype, label=label)
+        self._link.run(signature, self._link.transpose, carrier(sent), carrier(received))
+        return received
+
+    def reduce_scatter(self, x, *, label=""):
+        """The sum over the ranks of x[own rank]: shape x.shape[1:], dtype of np.sum.
+
+        Errors: ValueError unless axis 0 of `x` has length size.
+        """
+        a = self._one_block_per_rank(x, "reduce_scatter")
+        how = reduction("sum", a.dtype, "reduce_scatter")
+        sent = how.encode(a)
+        received = np.empty(sent.shape[1:], sent.dtype)
+        signature = Signature("reduce_scatter", a.shape, a.dtype, "sum", label=label)
+        self._link.run(signature, self._link.reduce_scatter, sent, received)
+        return how.decode(received)
+
+    def exchange(self, x, source, dest, *, label=""):
+        """Send `x` to rank `dest` and return what rank `source` sent: zeros when `source` is None.
+
+        `dest` None: send nothing. Shapes and dtypes are equal on all ranks. Errors: ValueError when there is no
+        such rank, CollectiveMismatch (on all ranks) when sources and dests are not paired.
+        """
+        sent = private_copy(host_array(x, "exchange"))
+        received = np.zeros_like(sent)
+        source, dest = (None if r is None else self._rank_number(r, f"exchange: {name}")
+                        for r, name in ((source, "source"), (dest, "dest")))
+        signature = Signature("exchange", sent.shape, sent.dtype, label=label)
+        self._link.run(signature, self._link.exchange, carrier(sent), carrier(received), source, dest)
+        return received
+
+    def barrier(self, *, label=""):
+        """Return when all ranks have called it."""
+        self._link.run(Signature("barrier", label=label), self._link.barrier)
+
+    def gather_objects(self, obj, *, label=""):
+        """List of every rank's `obj`, pickled: for small control data, ten times dearer than arrays."""
+        payload = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
+        gathered = self._link.run(Signature("gather_objects", label=label), self._link.gather_bytes, payload)
+        return [pickle.loads(each) for each in gathered]
+
+    def agree(self, obj, *, label=""):
+        """Whether the small picklable `obj` is equal on all ranks (byte for byte when pickled, or by ==)."""
+        payload = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
+        gathered = self._link.run(Signature("agree", label=label), self._link.gather_bytes, payload)
+        if all(each == gathered[0] for each in gathered):
+            return True
+        first, *others = map(pickle.loads, gathered)
+        return all(bool(first == other) for other in others)
+
+    def _gathered(self, a, signature):
+        table = np.empty((self.size, *a.shape), a.dtype)
+        table[self.rank] = a
+        self._link.run(signature, self._link.gather, carrier(table))
+        return table
+
+    def _one_block_per_rank(self, x, operation):
+        a = host_array(x, operation)
+        if a.ndim == 0 or a.shape[0] != self.size:
+            raise ValueError(f"{operation}: axis 0 of shape {a.shape} must have one block for each of the "
+                             f"{self.size} ranks")
+        return a
+
+    def _rank_number(self, rank, what):
+        number = operator.index(rank)
+        if not 0 <= number < self.size:
+            raise ValueError(f"{what} is rank {number}, but the ranks are 0 … {self.size - 1}")
+        return number
+
+
+_world = None
+_world_lock = threading.Lock()
+
+
+def world():
+    """The Communicator of all ranks of this job, made at the first call (all ranks together) and then kept.
+
+    Initialises MPI. Without mpi4py or an MPI library it is one rank. Errors: RuntimeError when the launcher started
+    several processes but each finds itself alone; CollectiveTimeout when a rank never calls it.
+    """
+    global _world
+    if _world is None:
+        with _world_lock:
+            if _world is None:
+                _world = Communicator(_make_link())
+    return _world
+
+
+def _make_link():
+    deadline = setting("POLYAD_DEADLINE", "60", float)
+    MPI, reason = load_mpi(deadline)
+    library = library_name(MPI) if MPI else "one process, no MPI"
+    size = MPI.COMM_WORLD.Get_size() if MPI else 1
+    require_fitting_launch(size, library + (f": {reason}" if reason else ""))
+    if size == 1:
+        return OneProcess(library)
+    everyone = MPI.COMM_WORLD
+    hooks = ExitHooks(everyone)
+    if not wait(everyone.Ibarrier(), deadline):   # the calls below block: come to them together
+        raise CollectiveTimeout(f"world(): some of the {size} ranks did not call it within {deadline:g} s")
+    guard = Guard(MPI, everyone.Dup(), Board(MPI, everyone))
+    hooks.guard = guard
+    return MPILink(MPI, everyone.Dup(), guard, library)

@@ -1,0 +1,99 @@
+"""A rank that raises, or leaves early, ends the whole job with its traceback and a non-zero exit status.
+
+Plain MPI leaves the other ranks waiting for ever, and some launchers then report success.
+"""
+import atexit
+import os
+import sys
+import threading
+import time
+import traceback
+
+from . import board as boards
+from .guard import CollectiveError
+
+GRACE = 0.3           # seconds between a report and the end of the job: lets the other ranks report and output drain
+STAGGER = 0.05        # the same error on several ranks: lower ranks print first, the others then need one line
+NO_TRACEBACK_STAGGER = 0.15   # a rank at its end has no traceback: ranks that have one print first
+
+
+class ExitHooks:
+    """Replaces sys.excepthook and threading.excepthook and registers an atexit function; `comm` ends the job.
+
+    The hooks found are called after ours when they are not Python's own, and in a forked child they alone are used.
+    `guard` is set once it exists; until then errors can already end the job.
+    """
+
+    def __init__(self, comm):
+        self.guard = None
+        self._comm, self._pid = comm, os.getpid()
+        self._head = f"[rank {comm.Get_rank()}/{comm.Get_size()}] "
+        self._previous, sys.excepthook = sys.excepthook, self._uncaught
+        self._previous_in_thread, threading.excepthook = threading.excepthook, self._uncaught_in_thread
+        atexit.register(self._at_exit)
+
+    def _uncaught(self, kind, error, trace):
+        if os.getpid() != self._pid:
+            return self._previous(kind, error, trace)
+        self._report(kind, error, trace)
+        self._end_job()
+
+    def _uncaught_in_thread(self, args):
+        # Python goes on when a thread dies of an ordinary error, so do we; after a failed collective it cannot.
+        if os.getpid() == self._pid and args.exc_type and issubclass(args.exc_type, CollectiveError):
+            self._uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+        else:
+            self._previous_in_thread(args)
+
+    def _at_exit(self):
+        if os.getpid() != self._pid or self.guard is None:
+            return
+        try:
+            self.guard.finish()
+        except CollectiveError as error:
+            self._report(type(error), error, None)
+            self._end_job()
+
+    def _report(self, kind, error, trace):
+        """One write with the full traceback, or one line where another rank has printed the same error."""
+        headline = "".join(traceback.format_exception_only(kind, error)).splitlines()[0]
+        if self._printed_elsewhere(headline, STAGGER if trace else NO_TRACEBACK_STAGGER):
+            _write(f"{self._head}{headline} (the full message is another rank's)\n")
+        elif trace is None:
+            _write(self._head + "".join(traceback.format_exception_only(kind, error)))
+        elif self._previous is sys.__excepthook__:
+            _write(self._head + "".join(traceback.format_exception(kind, error, trace)))
+        else:
+            _write(f"{self._head}{headline}\n")
+            self._previous(kind, error, trace)
+
+    def _printed_elsewhere(self, headline, patience):
+        if self.guard is None:
+            return False
+        board, text = self.guard.board, headline.encode()
+        board.post(boards.RAISED, self.guard.number, text)
+        if board.rank != board.ranks[0] or patience == NO_TRACEBACK_STAGGER:
+            time.sleep(patience)
+        for rank in board.ranks:
+            state, _, _, other = board.read(rank)
+            if rank != board.rank and text.startswith(other.encode()) and other and (
+                    state == boards.REPORTED or state == boards.RAISED and rank < board.rank):
+                return True
+        board.post_state(boards.REPORTED)
+        return False
+
+    def _end_job(self):
+        try:
+            sys.stdout.flush()
+        except (AttributeError, OSError, ValueError):
+            pass
+        time.sleep(GRACE)
+        self._comm.Abort(1)
+
+
+def _write(text):
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):   # no usable stderr: the exit status still tells
+        pass

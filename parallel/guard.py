@@ -1,0 +1,233 @@
+"""The guard of every collective: agree on what is called before data moves, and never wait for ever.
+
+MPI itself checks nothing across ranks: a sum met by a maximum, or float64 by int64, gives numbers and exit status 0.
+"""
+import os
+import sys
+import threading
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+
+from . import board as boards
+from .waiting import wait
+
+_PACKAGE = __name__.partition(".")[0] + "."
+_CACHED_SIGNATURES = 4096
+
+
+class CollectiveError(RuntimeError):
+    """A collective cannot be run: the base of the two errors below."""
+
+
+class CollectiveMismatch(CollectiveError):
+    """The ranks called different collectives; the same error, listing every rank's call, is raised on all ranks."""
+
+
+class CollectiveTimeout(CollectiveError):
+    """A rank did not come to a collective within POLYAD_DEADLINE seconds; the message says what it last did."""
+
+
+class Signature(NamedTuple):
+    """What all ranks must have in common before a collective moves data."""
+    operation: str
+    shape: tuple = ()
+    dtype: np.dtype = None
+    reduction: str = ""
+    root: int = -1
+    label: str = ""
+
+    def __str__(self):
+        words = self.operation + (f"({self.reduction})" if self.reduction else "")
+        if self.dtype is not None:
+            shape = str(self.shape).replace("-1", "*")
+            words += f" of {self.dtype.name} with shape {shape}"
+        words += f" from root {self.root}" if self.root >= 0 else ""
+        return words + (f" [{self.label}]" if self.label else "")
+
+
+END = Signature("end of the program")
+
+
+def setting(name, default, kind):
+    """The environment variable `name` as a number of `kind`; ValueError names it when it is none, or negative."""
+    text = os.environ.get(name, "").strip() or default
+    try:
+        value = kind(text)
+    except ValueError:
+        value = -1
+    if not value >= 0:
+        raise ValueError(f"{name}={text!r} is no number of at least 0; unset it or use for example {name}={default}")
+    return value
+
+
+class Guard:
+    """Runs collectives one at a time: signature exchange, data, deadline. `control` carries the guard's own messages.
+
+    Made by all ranks together; `check` and `deadline` (seconds) come from POLYAD_COLLECTIVE_CHECK and
+    POLYAD_DEADLINE and must be the same on all ranks.
+    """
+
+    def __init__(self, MPI, control, board):
+        self.rank, self.size = control.Get_rank(), control.Get_size()
+        self.board = board
+        self.unusable = ""   # why no further collective can be run; the process must then not exit with 0
+        self.check = bool(setting("POLYAD_COLLECTIVE_CHECK", "1", int))
+        self.deadline = setting("POLYAD_DEADLINE", "60", float)
+        self.control = control
+        self.number = 0
+        self._minimum = MPI.MIN
+        self._sent, self._received = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        self._known = {}
+        self._lock, self._busy = threading.RLock(), False
+        self._limit, self._now, self._pending = self.deadline, END, ()
+        if len(set(control.allgather((self.check, self.deadline)))) > 1:
+            raise CollectiveMismatch("POLYAD_COLLECTIVE_CHECK and POLYAD_DEADLINE differ between the ranks; "
+                                     "set them alike on every node")
+
+    # --- one collective -------------------------------------------------------------------------------------------
+
+    def run(self, signature, move, *args):
+        """`move(*args)` once all ranks have come with an equal `signature`; its result.
+
+        Errors: CollectiveMismatch (all ranks alike; they may go on), CollectiveTimeout and any error of `move`
+        (this process can then make no further collective).
+        """
+        with self._lock:
+            self._enter(signature)
+            try:
+                if self.check:
+                    self._agree(signature)
+                return move(*args)
+            except CollectiveMismatch:
+                raise
+            except BaseException as error:
+                self.unusable = f"{signature} was given up ({type(error).__name__})"
+                raise
+            finally:
+                self._busy = False
+                self.board.post_state(boards.LEFT)
+
+    def finish(self):
+        """Say that this rank's program is over, and wait for the others without limit: they may still compute.
+
+        Errors: CollectiveMismatch when another rank is in a collective instead; CollectiveError when a collective
+        was given up before, even if the program has caught that: the job must not look like a success.
+        """
+        if not self._lock.acquire(timeout=self.deadline):
+            raise CollectiveError(f"the program ended while another thread was still in {self._now}")
+        try:
+            if self.unusable:
+                raise CollectiveError(f"the job has failed: {self.unusable}")
+            self._enter(END)
+            self.board.post(boards.FINISHED, self.number, str(END).encode())
+            self._limit = None
+            self._agree(END)
+            self.unusable = "the program has ended"
+        finally:
+            self._busy = False
+            self._lock.release()
+
+    def wait(self, *requests):
+        """Wait for the requests of the collective that runs now; CollectiveTimeout at the deadline."""
+        self._pending = requests   # a request that is given up still owns its buffers: MPI may write to them later
+        for request in requests:
+            if not wait(request, self._limit):
+                raise CollectiveTimeout(self._absence())
+
+    def _enter(self, signature):
+        if self._busy:
+            raise CollectiveError(f"{signature} was called while this thread is still in {self._now}: a finaliser or "
+                                  "a signal handler must not make collectives")
+        if self.unusable:
+            raise CollectiveError(f"{signature} cannot be run, the ranks are no longer in step: {self.unusable}; "
+                                  "end this program and start it anew")
+        self._busy, self._now = True, signature
+        self.number += 1
+        self.board.post(boards.INSIDE, self.number, self._known_form(signature)[1])
+
+    def _known_form(self, signature):
+        known = self._known.get(signature)
+        if known is None:
+            if len(self._known) >= _CACHED_SIGNATURES:
+                self._known.clear()
+            known = self._known[signature] = (zlib.crc32(repr(signature).encode()), str(signature).encode())
+        return known
+
+    def _agree(self, signature):
+        """The smallest and the largest hash over the ranks, in one 16-byte message; unequal: tell all to all."""
+        mark = zlib.crc32(self.number.to_bytes(8, "little"), self._known_form(signature)[0])
+        sent, received = self._sent, self._received
+        sent[0], sent[1] = mark, -mark
+        request = self.control.Iallreduce(sent, received, op=self._minimum)
+        if signature is END and not wait(request, self.deadline):
+            self._say_who_is_awaited()
+        self.wait(request)
+        if received[0] != -received[1]:
+            self._limit = self.deadline
+            raise CollectiveMismatch(self._difference(signature))
+
+    # --- what the errors say --------------------------------------------------------------------------------------
+
+    def _difference(self, signature):
+        calls = self.gather_bytes(f"{signature}{_call_site() if signature is not END else ''}".encode())
+        lines = [f"  rank {rank}: {call.decode()}" for rank, call in enumerate(calls)]
+        return (f"the ranks do not agree on collective {self.number}:\n" + "\n".join(lines)
+                + "\nEvery rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
+                  "branch, a loop count or a shape that depends on the rank")
+
+    def _absence(self):
+        head = f"{self._now}, collective {self.number}"
+        rows = [(rank, self.board.read(rank)) for rank in range(self.size)]
+        absent = [rank for rank, row in rows if row and (row[2] < self.number or row[0] not in (boards.INSIDE, boards.LEFT))]
+        unknown = [rank for rank, row in rows if row is None]
+        if absent:
+            head += f": {_ranks(absent)} did not arrive within {self.deadline:g} s"
+        elif unknown:
+            head += f": not complete within {self.deadline:g} s; absent may be {_ranks(unknown)}"
+        else:
+            head += f": all ranks came, but the data did not arrive within {self.deadline:g} s"
+        lines = [f"  rank {rank} {self.board.describe(rank)}" for rank, _ in rows if rank != self.rank]
+        return (head + "\n" + "\n".join(lines[:64])
+                + "\nIf that rank was only slow, raise POLYAD_DEADLINE (seconds); else look where it stopped")
+
+    def _say_who_is_awaited(self):
+        others = [rank for rank in range(self.size)
+                  if not (row := self.board.read(rank)) or row[0] != boards.FINISHED]
+        lines = [f"  rank {rank} {self.board.describe(rank)}" for rank in others[:64]]
+        sys.stderr.write(f"[rank {self.rank}/{self.size}] has finished and waits for {_ranks(others)}:\n"
+                         + "\n".join(lines) + "\n")
+        sys.stderr.flush()
+
+    # --- control data ---------------------------------------------------------------------------------------------
+
+    def gather_numbers(self, *numbers):
+        """int64 array of shape (size, len(numbers)): each rank's numbers, inside a running collective."""
+        table = np.empty((self.size, len(numbers)), np.int64)
+        self.wait(self.control.Iallgather(np.array(numbers, np.int64), table))
+        return table
+
+    def gather_bytes(self, payload):
+        """List of every rank's bytes, in the order of the ranks, inside a running collective."""
+        lengths = self.gather_numbers(len(payload))[:, 0]
+        joined = np.empty(int(lengths.sum()), np.uint8)
+        self.wait(self.control.Iallgatherv(np.frombuffer(payload, np.uint8), [joined, lengths.tolist()]))
+        ends = np.cumsum(lengths)
+        return [joined[end - length:end].tobytes() for end, length in zip(ends, lengths)]
+
+
+def _ranks(ranks):
+    """'rank 1' or 'ranks 1, 2, 5', cut after a dozen."""
+    shown = ", ".join(map(str, ranks[:12])) + (f" and {len(ranks) - 12} more" if len(ranks) > 12 else "")
+    return f"rank{'s' if len(ranks) > 1 else ''} {shown}"
+
+
+def _call_site():
+    """' at file:line' of the innermost frame outside this package: what a user can look at."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+            return f" at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""

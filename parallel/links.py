@@ -1,0 +1,109 @@
+"""How validated buffers travel: over MPI, or nowhere when there is one rank. Both have the same methods.
+
+The collectives above are written once; everything that differs with and without MPI is here.
+"""
+import math
+
+import numpy as np
+
+from .guard import CollectiveMismatch
+
+
+class OneProcess:
+    """The stand-in for one rank: every message is from this rank to itself."""
+
+    rank, size = 0, 1
+
+    def __init__(self, library):
+        self.library = library
+
+    def run(self, signature, move, *args):
+        return move(*args)
+
+    def reduce(self, a, mpi):
+        """In place: `a` becomes the reduction of all ranks' `a`."""
+
+    def gather(self, table):
+        """In place: `table[r]` becomes rank r's `table[r]`."""
+
+    def gather_blocks(self, block):
+        """All ranks' blocks joined along axis 0."""
+        return block.copy()
+
+    def broadcast(self, a, root):
+        """In place: `a` becomes the root's `a`."""
+
+    def transpose(self, sent, received):
+        """`received[r]` becomes rank r's `sent[own rank]`."""
+        received[...] = sent
+
+    def reduce_scatter(self, sent, received):
+        """`received` becomes the sum over the ranks of `sent[own rank]`."""
+        received[...] = sent[0]
+
+    def exchange(self, sent, received, source, dest):
+        """Send to `dest`, receive from `source`; None: no message."""
+        require_pairs([(source, dest)])
+        if source is not None:
+            received[...] = sent
+
+    def barrier(self):
+        """Nobody to wait for."""
+
+    def gather_bytes(self, payload):
+        """List of every rank's bytes."""
+        return [payload]
+
+
+class MPILink:
+    """Messages over an MPI communicator of its own, each within the guard's deadline."""
+
+    def __init__(self, MPI, comm, guard, library):
+        self.rank, self.size, self.library = comm.Get_rank(), comm.Get_size(), library
+        self._MPI, self._comm, self._guard = MPI, comm, guard
+        self._wait = guard.wait
+        self.run, self.gather_bytes = guard.run, guard.gather_bytes
+
+    def reduce(self, a, mpi):
+        self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, a, op=getattr(self._MPI, mpi)))
+
+    def gather(self, table):
+        self._wait(self._comm.Iallgather(self._MPI.IN_PLACE, table))
+
+    def gather_blocks(self, block):
+        lengths = self._guard.gather_numbers(len(block))[:, 0]
+        joined = np.empty((int(lengths.sum()), *block.shape[1:]), block.dtype)
+        counts = (lengths * math.prod(block.shape[1:])).tolist()
+        self._wait(self._comm.Iallgatherv(block, [joined, counts]))
+        return joined
+
+    def broadcast(self, a, root):
+        self._wait(self._comm.Ibcast(a, root=root))
+
+    def transpose(self, sent, received):
+        self._wait(self._comm.Ialltoall(sent, received))
+
+    def reduce_scatter(self, sent, received):
+        self._wait(self._comm.Ireduce_scatter_block(sent, received, op=self._MPI.SUM))
+
+    def exchange(self, sent, received, source, dest):
+        if self._guard.check:   # an unpaired message would be taken for the next exchange's
+            pairs = self._guard.gather_numbers(*(-1 if r is None else r for r in (source, dest)))
+            require_pairs([tuple(None if r < 0 else r for r in pair) for pair in pairs.tolist()])
+        null = self._MPI.PROC_NULL
+        self._wait(self._comm.Irecv(received, source=null if source is None else source),
+                   self._comm.Isend(sent, dest=null if dest is None else dest))
+
+    def barrier(self):
+        self._wait(self._comm.Ibarrier())
+
+
+def require_pairs(pairs):
+    """CollectiveMismatch unless each rank's dest has that rank as its source, and the reverse."""
+    size = len(pairs)
+    wrong = [f"  rank {rank}: source {source}, dest {dest}" for rank, (source, dest) in enumerate(pairs)
+             if dest is not None and not (0 <= dest < size and pairs[dest][0] == rank)
+             or source is not None and not (0 <= source < size and pairs[source][1] == rank)]
+    if wrong:
+        raise CollectiveMismatch("exchange: the sources and dests of these ranks are not paired:\n" + "\n".join(wrong)
+                                 + "\nFor each rank r with dest d, rank d needs source r")

@@ -1,0 +1,61 @@
+"""Find and start the MPI library, and refuse to run where the launcher and the library do not fit.
+
+The wrong mpiexec, or a missing mpi4py, gives n worlds of one rank: each works on everything and exits with 0.
+"""
+import faulthandler
+import os
+import sys
+
+_LAUNCHERS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+
+
+def launched_size():
+    """(number of processes, variable) the launcher announced in the environment; (1, '') when there is none."""
+    names = list(_LAUNCHERS)
+    if "SLURM_PROCID" in os.environ and "SLURM_STEP_ID" in os.environ:   # else a batch script, not a started rank
+        names.append("SLURM_NTASKS")
+    for name in names:
+        text = os.environ.get(name, "")
+        if text.isdigit():
+            return int(text), name
+    return 1, ""
+
+
+def load_mpi(deadline):
+    """(the module mpi4py.MPI, '') with MPI initialised, or (None, why not).
+
+    Initialising waits for all launched processes. Where one does not come within `deadline` seconds (it raised
+    before), this process prints its traceback and exits with 1: nothing in Python can interrupt the wait.
+    """
+    guarded = launched_size()[0] > 1 and deadline > 0
+    if guarded:
+        faulthandler.dump_traceback_later(deadline, exit=True, file=2)
+    try:
+        return _wait_for_all_processes_to_start_mpi(), ""
+    except (ImportError, RuntimeError) as error:   # RuntimeError: mpi4py is there, but no MPI library
+        return None, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'}"
+    finally:
+        if guarded:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def _wait_for_all_processes_to_start_mpi():   # the name is what the traceback at the deadline shows
+    from mpi4py import MPI
+    return MPI
+
+
+def require_fitting_launch(size, library):
+    """RuntimeError when the launcher announced more than one process and the world has one rank."""
+    announced, variable = launched_size()
+    if size > 1 or announced <= 1:
+        return
+    raise RuntimeError(
+        f"the launcher started {announced} processes ({variable}={announced}), but this world has 1 rank "
+        f"({library}): each process would work alone on everything. Install mpi4py and an MPI library into "
+        f"{sys.prefix} (pip install mpi4py mpich) and start with the mpiexec that belongs to that library")
+
+
+def library_name(MPI):
+    """For example 'MPICH 5.0.2'."""
+    name, version = MPI.get_vendor()
+    return f"{name} {'.'.join(map(str, version))}"

@@ -1,0 +1,198 @@
+"""Fixtures for every test: a seeded generator, and programs run under mpiexec."""
+
+import functools
+import importlib.metadata
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+# No deadline: the first call of a generic or a compiled function is much slower than the rest.
+hypothesis.settings.register_profile("local", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture
+def rng():
+    """A generator with the same seed in every test, so that no test depends on which ones ran before it."""
+    return np.random.default_rng(20)
+
+
+def pytest_report_header():
+    versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "plum-dispatch", "optree"))
+    return [", ".join(versions), f"MPI: {find_mpi()[1]}"]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "mpirun" in getattr(item, "fixturenames", ()):
+            item.add_marker("mpi")
+
+
+# --- programs under mpiexec ------------------------------------------------------------------------------------
+
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",  # else every rank takes every core
+    # Open MPI refuses root and more ranks than cores unless told; MPICH does not read these.
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+# Runs the script as `python script` would. Lines are written whole, so that ranks do not mix within one (print writes
+# word by word where Python is told not to buffer). The rank at the end is MPI's own: a launcher that does not belong
+# to the library makes n worlds of one rank, which all say "DONE 0".
+DRIVER = """
+import runpy, sys
+from pathlib import Path
+sys.stdout.reconfigure(line_buffering=True, write_through=False)
+del sys.argv[0]
+sys.path[0] = str(Path(sys.argv[0]).parent)
+runpy.run_path(sys.argv[0], run_name="__main__")
+from mpi4py import MPI
+print(f"DONE {MPI.COMM_WORLD.rank}")
+"""
+
+
+@dataclass
+class Finished:
+    """How a program under mpiexec ended. `done` holds the ranks that reached its end."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    done: list[int]
+    timed_out: bool
+
+    def __str__(self):
+        end = f"exit status {self.returncode}{' (timed out)' if self.timed_out else ''}, ranks done: {self.done}"
+        return f"{end}\n--- stdout\n{self.stdout}\n--- stderr\n{self.stderr}"
+
+
+@pytest.fixture
+def mpirun(tmp_path):
+    """Run a script (its text, or a Path) on n ranks: `mpirun(script, n, timeout=60, env=None, expect_success=True)`.
+
+    A run past `timeout` seconds fails the test. Otherwise the run must succeed on every rank, or, with
+    `expect_success=False`, end with a status other than 0.
+    """
+    mpiexec, what = find_mpi()
+    if mpiexec is None:
+        give_up = pytest.fail if os.environ.get("POLYAD_REQUIRE_MPI") == "1" else pytest.skip
+        give_up(f"MPI: {what}")
+
+    def run(script, n, timeout=60, env=None, expect_success=True):
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        driver = folder / "driver.py"
+        driver.write_text(DRIVER)
+        if not isinstance(script, Path):
+            text, script = textwrap.dedent(script), folder / "script.py"
+            script.write_text(text)
+        command = [mpiexec, "-n", str(n), sys.executable, str(driver), str(script.resolve())]
+        finished = execute(command, folder, timeout, env or {})
+        assert not finished.timed_out, str(finished)
+        if expect_success:
+            assert finished.returncode == 0 and finished.done == list(range(n)), str(finished)
+        else:
+            assert finished.returncode != 0, str(finished)
+        return finished
+
+    return run
+
+
+@functools.cache
+def find_mpi():
+    """(path of mpiexec, version of the library), or (None, why there is none)."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if mpiexec is None:
+        return None, f"no mpiexec beside {sys.executable} or on PATH"
+    # In a process of its own, and without starting MPI there (Open MPI leaves shared memory behind such a process).
+    ask = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())"
+    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60)
+    if answer.returncode != 0:
+        return None, answer.stderr.strip().splitlines()[-1]
+    return mpiexec, answer.stdout.partition("\n")[0].strip("\0")
+
+
+def execute(command, folder, timeout, env):
+    """Run `command`; afterwards nothing that it started is left, neither processes nor shared memory."""
+    mark = uuid.uuid4().hex
+    before = shared_segments()
+    start = time.monotonic()
+    # Files, not pipes: a rank left over would hold a pipe open. timeout(1): it outlives an interrupted pytest.
+    with open(folder / "stdout", "w+") as out, open(folder / "stderr", "w+") as err:
+        process = subprocess.Popen(
+            ["timeout", "--kill-after=5", str(timeout), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env={**os.environ, **ENVIRONMENT, **env, "POLYAD_MPIRUN": mark},
+            start_new_session=True,
+        )
+        try:
+            returncode = process.wait(timeout + 15)
+        finally:
+            kill_group(process.pid)
+            process.wait()
+            kill_marked(mark)
+            remove_segments(shared_segments() - before)
+        timed_out = time.monotonic() - start >= timeout
+    stdout, stderr = ((folder / name).read_text(errors="replace") for name in ("stdout", "stderr"))
+    # Not anchored at the line's start: another rank may have written an unfinished line before.
+    done = sorted(int(rank) for rank in re.findall(r"DONE (\d+)\n", stdout))
+    return Finished(returncode, stdout, stderr, done, timed_out)
+
+
+def kill_group(pgid):
+    with suppress(ProcessLookupError):
+        os.killpg(pgid, signal.SIGKILL)
+
+
+def kill_marked(mark):
+    """End what left the process group: MPICH gives each rank a session of its own. Known by their environment."""
+    deadline = time.monotonic() + 5
+    while (pids := with_text("environ", f"POLYAD_MPIRUN={mark}")) and time.monotonic() < deadline:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def shared_segments():
+    return {path for kind in ("mpich_shm_*", "sm_segment.*") for path in Path("/dev/shm").glob(kind)}
+
+
+def remove_segments(segments):
+    """Remove those of ours that no process has open; a job running beside this one keeps its own."""
+    for path in segments:
+        with suppress(FileNotFoundError):
+            if path.stat().st_uid == os.getuid() and not with_text("maps", str(path)):
+                path.unlink()
+
+
+def with_text(kind, text):
+    """Ids of the processes in whose /proc/<id>/<kind> the text occurs."""
+    pids = []
+    for path in Path("/proc").glob(f"[0-9]*/{kind}"):
+        try:
+            if text.encode() in path.read_bytes():
+                pids.append(int(path.parent.name))
+        except OSError:  # ended meanwhile, or another user's
+            pass
+    return pids

@@ -1,0 +1,167 @@
+"""The house: who imports whom, what ships, and what must not be in any file."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FLOORS = sorted(path.parent for path in ROOT.glob("*/__init__.py"))
+LIBRARY = sorted([*ROOT.glob("*.py"), *(path for floor in FLOORS for path in floor.rglob("*.py"))])
+CEILING = 450  # lines; a longer file asks for a split
+
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def python(*arguments, cwd, **options):
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300, **options)
+
+
+each_module = pytest.mark.parametrize("path", LIBRARY, ids=relative)
+
+
+# --- imports ---------------------------------------------------------------------------------------------------
+
+
+def test_import_contracts(tmp_path):
+    """The ladder, no cycles, cupy and mpi4py on their floors: the contracts in pyproject.toml."""
+    lint = Path(sys.executable).with_name("lint-imports")
+    command = [lint, "--no-cache", "--no-logo", ROOT / "pyproject.toml"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def imported(node):
+    """Top-level names of the outside modules that this statement or call imports."""
+    match node:
+        case ast.Import(names=names):
+            return {alias.name.partition(".")[0] for alias in names}
+        case ast.ImportFrom(level=0, module=module):
+            return {module.partition(".")[0]}
+        case ast.Call(
+            func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(value=str(name)), *_],
+        ):
+            return {name.partition(".")[0]}
+    return set()
+
+
+@each_module
+def test_imports_of_a_module(path):
+    """No star imports; cupy and mpi4py on their floors, imports by name included (the contracts do not see those)."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        where = f"{relative(path)}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.ImportFrom):
+            assert all(alias.name != "*" for alias in node.names), f"{where}: star import"
+        for module, floor in {"cupy": "devices", "mpi4py": "parallel"}.items():
+            allowed = path.is_relative_to(ROOT / floor)
+            assert allowed or module not in imported(node), f"{where}: {module} belongs in {floor}/"
+
+
+def test_one_copy():
+    """Every module loaded from our files is called polyad: a second copy would have second types and tables."""
+    import polyad
+
+    inside = (ROOT, Path(polyad.__file__).parent)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and any(Path(file) == home / path.relative_to(ROOT) for home in inside for path in LIBRARY):
+            assert name.partition(".")[0] == "polyad", f"{file} was imported as {name}"
+
+
+BARE = """
+import sys
+
+absent = {"cupy", "mpi4py", "scipy", "matplotlib", "pandas"}
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in absent:
+            return self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+import polyad
+
+# cffi is installed, but what only compiled code needs is loaded with the first of it
+loaded = {name.partition(".")[0] for name in sys.modules} & (absent | {"cffi", "_cffi_backend"})
+assert not loaded, sorted(loaded)
+"""
+
+
+def test_import_without_extras(tmp_path):
+    """With none of the optional modules and no compiler in reach, `import polyad` works and looks for none."""
+    result = python("-c", BARE, cwd=tmp_path, env={"PATH": "", "HOME": str(tmp_path)})
+    assert result.returncode == 0, result.stderr
+
+
+def test_info(tmp_path):
+    result = python("-m", "polyad", "info", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    for subject in ("device", "mpi", "compiler"):
+        assert subject in result.stdout.lower(), f"no line on {subject}:\n{result.stdout}"
+
+
+# --- files -----------------------------------------------------------------------------------------------------
+
+
+@each_module
+def test_size(path):
+    lines = len(path.read_text().splitlines())
+    assert lines <= CEILING, f"{relative(path)} has {lines} lines"
+
+
+@pytest.mark.slow
+def test_wheel_is_complete(tmp_path):
+    """The wheel holds the folders' modules and py.typed, nothing less and nothing more."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy(path, tree)
+    for floor in FLOORS:
+        shutil.copytree(floor, tree / floor.name, ignore=shutil.ignore_patterns("__pycache__"))
+    build = ["wheel", ".", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(tmp_path)]
+    result = python("-m", "pip", *build, cwd=tree)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    shipped = {name for name in names if ".dist-info/" not in name}
+    assert shipped == {f"polyad/{relative(path)}" for path in [*LIBRARY, ROOT / "py.typed"]}
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+
+
+# Written so that this file passes its own test.
+LOCAL_PATH = re.compile(r"(?<![\w.])/(?:work|root|home)/")
+INDEX_HOST = re.compile(r"py[p]i\.(?:python\.)?org|python[h]osted\.org|npm[j]s\.org|deb\.[d]ebian\.org|ana[c]onda\.org")
+
+
+def test_files_name_no_machine():
+    """No tracked file holds a path of one machine or the host of a package index."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    found = []
+    for path in (ROOT / name for name in names.split("\0") if name):
+        data = path.read_bytes() if path.is_file() else b""
+        if b"\0" in data:  # not text
+            continue
+        for number, line in enumerate(data.decode().splitlines(), 1):
+            if LOCAL_PATH.search(line) or INDEX_HOST.search(line):
+                found.append(f"{relative(path)}:{number}: {line.strip()}")
+    assert not found, "\n".join(found)
