@@ -82,7 +82,7 @@ def flatten(tree, is_leaf=None):
                     _register_dataclass(cls)
                     again = True
         if not again:
-            return leaves, structure
+            return leaves, LEAF if structure.is_leaf() else structure
 
 
 def unflatten(structure, leaves):
@@ -138,7 +138,7 @@ def paths(tree):
 def match(shape, tree, where, is_leaf=None):
     """The leaves of `tree`, which must have the structure `shape`; a `StructureError` naming both if not."""
     found, other = flatten(tree, is_leaf)
-    if other != shape and not (shape is LEAF and len(found) == 1 and other.num_leaves == 1 and other.is_leaf()):
+    if other != shape:
         raise StructureError(f"{where}: the structures of two trees differ: {show(shape)} and {show(other)}")
     return found
 
@@ -153,12 +153,16 @@ def broadcast_prefix(prefix, tree, where, is_leaf=None):
 
     None in `prefix` is an entry like any other, so `in_axes=(0, None)` says what it looks like.
     """
-    none_or_int = lambda x: x is None or isinstance(x, int)
+    marked = optree.tree_map(lambda a: _NONE if a is None else a, prefix, none_is_leaf=True, namespace=NAMESPACE)
+    model = map(lambda unit: 0, tree, is_leaf=is_leaf)
     try:
-        subtrees = optree.broadcast_prefix(prefix, tree, none_is_leaf=True, namespace=NAMESPACE, is_leaf=none_or_int)
+        entries = optree.broadcast_prefix(marked, model, namespace=NAMESPACE)
     except ValueError as error:
         raise StructureError(
-            f"{where}: {prefix!r} does not fit the structure {show(flatten(tree, is_leaf)[1])}; give one entry, or a "
-            "tree whose upper part is that of the values"
+            f"{where}: {prefix!r} does not fit the structure {show(structure(model))}; give one entry, or a tree whose "
+            "upper part is that of the values"
         ) from error
-    return subtrees
+    return [None if a is _NONE else a for a in entries]
+
+
+_NONE = object()

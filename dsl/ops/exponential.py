@@ -66,7 +66,7 @@ def sqrt(x, /):
 @elementwise(
     partials=[lambda y, x: where(equal(y, 0), 0.0, divide(1 / 3, square(y)))],
     c="cbrt({0})",
-    samples=[case(positives(3)), case(above_one(2, 3)), case(normal(3))],
+    samples=[case(positives(3)), case(above_one(2, 3))],
 )
 def cbrt(x, /):
     """Real cube root, element by element. Convention: the slope at 0 counts as 0."""
