@@ -1,6 +1,7 @@
 """What users call: jvp, vjp, grad and everything made of them."""
 
 import functools
+import math
 
 import numpy as np
 
@@ -39,13 +40,15 @@ def _name(transform, f):
     return f"{transform}({getattr(f, '__name__', type(f).__name__)})"
 
 
-def _as_input(x, where):
+def _as_input(x, where, i):
     """A leaf as the layers take it: an array, a layer value, or a NumPy scalar."""
+    if type(x) is np.ndarray and x.dtype.kind in "fc":
+        return x
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return np.asarray(x)[()]
     kind = dtype_of(x).kind
     if kind not in "biufc":
-        raise DTypeError(f"{where} is {describe(x)}: derivatives need arrays of numbers, not dtype {dtype_of(x)}")
+        raise DTypeError(f"{where}: argument {i} is {describe(x)}: derivatives need numbers, not dtype {dtype_of(x)}")
     return x
 
 
@@ -69,7 +72,7 @@ def jvp(f, primals, tangents, has_aux=False):
     with ForwardRun(name) as run:
         seen = []
         for i, (x, dx) in enumerate(zip(leaves, dleaves, strict=True)):
-            x = _as_input(x, f"{name}: leaf {i} of the primals")
+            x = _as_input(x, f"{name}: primals", i)
             seen.append(run.wrap(x, _as_tangent(name, i, x, dx)) if inexact(x) else x)
         out = f(*tree.unflatten(structure, seen))
         if callable(out) and not has_aux:
@@ -84,7 +87,7 @@ def jvp(f, primals, tangents, has_aux=False):
 
 
 def _as_tangent(name, i, x, dx):
-    dx = _as_input(dx, f"{name}: leaf {i} of the tangents")
+    dx = _as_input(dx, f"{name}: tangents", i)
     if shape_of(dx) != shape_of(x):
         raise ShapeError(f"{name}: leaf {i}: the tangent {describe(dx)} does not have the shape of {describe(x)}")
     if not np.can_cast(dtype_of(dx), dtype_of(x), "same_kind"):
@@ -125,65 +128,77 @@ def vjp(f, *primals, has_aux=False):
     array([2., 4.])
     """
     name = _name("vjp", f)
-    leaves, structure = tree.flatten(primals)
+    result = _record(name, f, primals, has_aux)
+    if result is None:
+        return _of_function(f, lambda g: vjp(g, *primals))
+    pullback, aux = result
+    y = pullback.value()
+    return (y, pullback, aux) if has_aux else (y, pullback)
+
+
+def _record(name, f, primals, has_aux):
+    """(pullback, aux) of one evaluation of f, or None if its result is a function."""
+    parts = [tree.flatten(x) for x in primals]
+    leaves = [[_as_input(x, name, i) for x in xs] for i, (xs, _) in enumerate(parts)]
     with ReverseRun(name) as run:
-        leaves = [_as_input(x, f"{name}: leaf {i} of the arguments") for i, x in enumerate(leaves)]
-        seen = [run.input(x) if inexact(x) else x for x in leaves]
-        out = f(*tree.unflatten(structure, seen))
-        if callable(out) and not has_aux:
-            return _of_function(f, lambda g: vjp(g, *primals))
+        seen = [[run.input(x) if inexact(x) else x for x in xs] for xs in leaves]
+        out = f(*[tree.unflatten(structure, xs) for xs, (_, structure) in zip(seen, parts, strict=True)])
+        if not has_aux and callable(out):
+            return None
         out, aux = _split_aux(name, out, has_aux)
         values, shape = tree.flatten(out)
         pairs = [run.unwrap(v) for v in values]
-        aux = tree.map(lambda v: run.unwrap(v)[0], aux)
-    pullback = Pullback(name, run, leaves, structure, pairs, shape)
-    y = tree.unflatten(shape, [v for v, _ in pairs])
-    return (y, pullback, aux) if has_aux else (y, pullback)
+        if has_aux:
+            aux = tree.map(lambda v: run.unwrap(v)[0], aux)
+    return Pullback(name, run, leaves, [structure for _, structure in parts], pairs, shape), aux
 
 
 class Pullback:
     """The reverse function of one evaluation; call it with a cotangent of the value."""
 
-    def __init__(self, name, run, leaves, structure, outputs, shape):
-        self.name, self.run, self.leaves, self.structure = name, run, leaves, structure
+    def __init__(self, name, run, leaves, structures, outputs, shape):
+        self.name, self.run, self.leaves, self.structures = name, run, leaves, structures
         self.outputs, self.shape = outputs, shape
-        self.places = [i for i, x in enumerate(leaves) if inexact(x)]
+
+    def value(self):
+        """The function's value."""
+        return tree.unflatten(self.shape, [v for v, _ in self.outputs])
 
     def __call__(self, ct):
         cts = tree.match(self.shape, ct, f"{self.name}: cotangent")
         seeds = []
         for i, ((value, index), c) in enumerate(zip(self.outputs, cts, strict=True)):
-            if index is not None and c is not None and c is not NoTangent:
+            if index is not None and c is not NoTangent:
                 seeds.append((index, self._checked(i, value, c)))
         return self.pull(seeds)
 
     def pull(self, seeds):
         """Cotangents of the arguments from pairs (place on the tape, cotangent)."""
-        found = self.run.walk_back(seeds, range(len(self.places)))
-        cts = [NoTangent] * len(self.leaves)
-        for i, c in zip(self.places, found, strict=True):
-            cts[i] = zeros_like(self.leaves[i]) if c is None else c
-        return self._as_cotangents(cts)
+        count = sum([inexact(x) for xs in self.leaves for x in xs])
+        found = iter(self.run.walk_back(seeds, count))
+        return tuple([self._argument(xs, structure, found) for xs, structure in zip(self.leaves, self.structures, strict=True)])
+
+    def _argument(self, leaves, structure, found):
+        """One argument's cotangent; containers keep their type if linear, with the primal's integer leaves."""
+        cts = [_or_zero(next(found), x) if inexact(x) else NoTangent for x in leaves]
+        whole = tree.unflatten(structure, cts)
+        if structure is tree.LEAF or not any(map(is_container, tree.leaves(whole, is_container))):
+            return whole
+        primal = tree.unflatten(structure, leaves)
+        keep = lambda c, p: tree.map(lambda a, b: b if a is NoTangent else a, c, p) if is_container(c) and c.linear else c
+        return as_tangent(tree.map(keep, whole, primal, is_leaf=is_container))
 
     def _checked(self, i, value, c):
-        c = _as_input(c, f"{self.name}: leaf {i} of the cotangent")
+        c = _as_input(c, f"{self.name}: cotangent", i)
         if shape_of(c) != shape_of(value):
             raise ShapeError(
                 f"{self.name}: leaf {i}: the cotangent {describe(c)} does not have the shape of the value {describe(value)}"
             )
         return match_dtype(c, value)
 
-    def _as_cotangents(self, cts):
-        """In the arguments' structure; containers keep their type if linear, with the primal's integer leaves."""
-        if not any(is_container(x) for x in tree.leaves(self.structure_model(), is_container)):
-            return tree.unflatten(self.structure, cts)
-        whole = tree.unflatten(self.structure, cts)
-        primal = tree.unflatten(self.structure, self.leaves)
-        keep = lambda c, p: tree.map(lambda a, b: b if a is NoTangent else a, c, p) if is_container(c) and c.linear else c
-        return as_tangent(tree.map(keep, whole, primal, is_leaf=is_container))
 
-    def structure_model(self):
-        return tree.unflatten(self.structure, self.leaves)
+def _or_zero(ct, x):
+    return zeros_like(x) if ct is None else ct
 
 
 def _chosen(name, args, argnums):
@@ -197,12 +212,11 @@ def _chosen(name, args, argnums):
 
 
 def _check_inexact(name, position, value):
-    """Each unit of a differentiated argument has a tangent space."""
+    """Each array or container of a differentiated argument has a tangent space."""
+    if type(value) is np.ndarray and value.dtype.kind in "fc":
+        return
     for unit in tree.leaves(value, is_container):
-        parts = tree.leaves(unit)
-        if not any(inexact(_as_input(x, f"{name}: argument {position}")) for x in parts) and parts + [unit]:
-            if not parts and not is_container(unit):
-                continue
+        if not any(inexact(_as_input(x, name, position)) for x in tree.leaves(unit)):
             raise DTypeError(
                 f"{name}: argument {position} is {describe(unit)}, which has no derivative; give a floating array "
                 "(3.0 instead of 3, or x.astype(float)), or leave the argument out of argnums"
@@ -229,21 +243,29 @@ def value_and_grad(f, argnums=0, has_aux=False):
         positions, several = _chosen(name, args, argnums)
         for n in positions:
             _check_inexact(name, n, args[n])
-
-        def chosen(*xs):
-            full = list(args)
-            for n, x in zip(positions, xs, strict=True):
-                full[n] = x
-            return f(*full, **kwargs)
-
-        result = vjp(chosen, *[args[n] for n in positions], has_aux=has_aux)
-        if callable(result):
+        result = _record(name, _partially(f, args, kwargs, positions), [args[n] for n in positions], has_aux)
+        if result is None:
             return lambda *more: value_and_grad(lambda *xs: f(*xs, **kwargs)(*more), argnums, has_aux)(*args)
-        y, pullback, *aux = result
+        pullback, aux = result
+        y = pullback.value()
         cts = pullback.pull(_unit_seed(name, y, pullback))
-        return ((y, *aux) if has_aux else y), (cts if several else cts[0])
+        return ((y, aux) if has_aux else y), (cts if several else cts[0])
 
     return gradient
+
+
+def _partially(f, args, kwargs, positions):
+    """f as a function of the arguments at these positions."""
+    if not kwargs and positions == tuple(range(len(args))):
+        return f
+
+    def chosen(*xs):
+        full = list(args)
+        for n, x in zip(positions, xs, strict=True):
+            full[n] = x
+        return f(*full, **kwargs)
+
+    return chosen
 
 
 def _unit_seed(name, y, pullback):
@@ -301,7 +323,7 @@ def derivative(f):
     @functools.wraps(f)
     def slope(x):
         name = _name("derivative", f)
-        x = _as_input(x, f"{name}: the argument")
+        x = _as_input(x, name, 0)
         if shape_of(x) != () or not inexact(x):
             raise ShapeError(f"{name}: the argument is {describe(x)}; derivative needs one floating number (see jacfwd)")
         result = jvp(f, (x,), (ones_like(x),))
@@ -328,7 +350,7 @@ def jacfwd(f, argnums=0):
         call = lambda x: f(*args[:n], x, *args[n + 1 :])
 
         def column(i):
-            leaf = _as_input(leaves[i], name)
+            leaf = _as_input(leaves[i], name, n)
             zeros = [zeros_like(x) for x in leaves]
 
             def push(direction):
@@ -351,7 +373,7 @@ def jacfwd(f, argnums=0):
 
 def _basis(x):
     """The unit arrays of x's shape, along a new leading axis."""
-    size = int(np.prod(shape_of(x), dtype=np.int64))
+    size = math.prod(shape_of(x))
     return reshape(eye(size, dtype=dtype_of(x)), shape=(size, *shape_of(x)))
 
 
@@ -374,7 +396,7 @@ def jacrev(f, argnums=0):
         rows = []
         for value, index in pullback.outputs:
             pull = lambda ct, index=index: pullback.pull([] if index is None else [(index, ct)])[0]
-            value = _as_input(value, name)
+            value = _as_input(value, name, n)
             g = vmap(pull)(_basis(value))
             rows.append(tree.map(lambda x, value=value: reshape(x, shape=(*shape_of(value), *shape_of(x)[1:])), g))
         return tree.unflatten(pullback.shape, rows)
@@ -389,7 +411,7 @@ def jacobian(f, argnums=0):
     def chosen(*args):
         ((n,), _) = _chosen(_name("jacobian", f), args, argnums)
         y = f(*args)
-        count = lambda t: sum(int(np.prod(shape_of(x), dtype=np.int64)) for x in tree.leaves(t))
+        count = lambda t: sum(math.prod(shape_of(x)) for x in tree.leaves(t))
         return (jacrev if count(y) < count(args[n]) else jacfwd)(f, argnums)(*args)
 
     return chosen

@@ -1,8 +1,8 @@
 """Reverse mode: values that record, per operation, how a cotangent goes back; and the walk back over the record.
 
-The record (tape) is a list of nodes `(vjps, xs, y, parents)`: for each argument that is followed, the function of the
-cotangent and the place of its own node. Values are unwrapped on it, so the walk is made of ordinary operations and can be
-differentiated, batched and traced itself.
+The record (tape) is a list of nodes `(vjp, xs, y, parent)`, or `(vjps, xs, y, parents)` where several arguments are
+followed: the function of the cotangent, and the place of the argument's own node. Values are unwrapped on it, so the walk
+is made of ordinary operations and can be differentiated, batched and traced itself.
 """
 
 from functools import partial
@@ -57,7 +57,7 @@ class Reverse(Layer):
         if len(types) == 1 and not generic.params:
             return _unary(cls, generic)
         if generic.arity == 2 and not generic.params:
-            return _binary(cls, generic, *mine)
+            return _binary(cls, generic, types)
         return _general(cls, generic, mine)
 
 
@@ -73,38 +73,42 @@ def _constant(cls, generic, mine):
 
 
 def _unary(cls, generic):
-    op, vjps = generic.function, (_rule(generic, 0, single=True),)
+    op, vjp = generic.function, _rule(generic, 0, same_space=generic.card.partials is not None)
 
     def run(x):
         r = x.run
         v = x.value
         y = op(v)
-        r.append((vjps, (v,), y, (x.index,)))
+        r.append((vjp, (v,), y, x.index))
         return cls(y, r, len(r.tape) - 1)
 
     return run
 
 
-def _binary(cls, generic, first, second):
+def _binary(cls, generic, types):
     op = generic.function
-    rules = [_rule(generic, i) for i, m in enumerate((first, second)) if m]
-    vjps = tuple(rules)
+    first, second = [t is cls for t in types]
+    # a Python number changes neither shape nor, if it is no complex one, dtype
+    same_space = generic.card.partials is not None and (types[0] in (int, float) or types[1] in (int, float))
+    vjps = tuple([_rule(generic, i, same_space) if t is cls else None for i, t in enumerate(types)])
     if not second:
+        vjp = vjps[0]
 
         def run(x, y):
             r = x.run
             v = x.value
             z = op(v, y)
-            r.append((vjps, (v, y), z, (x.index,)))
+            r.append((vjp, (v, y), z, x.index))
             return cls(z, r, len(r.tape) - 1)
 
     elif not first:
+        vjp = vjps[1]
 
         def run(x, y):
             r = y.run
             v = y.value
             z = op(x, v)
-            r.append((vjps, (x, v), z, (y.index,)))
+            r.append((vjp, (x, v), z, y.index))
             return cls(z, r, len(r.tape) - 1)
 
     else:
@@ -124,7 +128,7 @@ def _binary(cls, generic, first, second):
 def _general(cls, generic, mine):
     spread = spread_function(generic)
     places = [i for i, m in enumerate(mine) if m]
-    rules = [_rule(generic, i, single=len(mine) == 1) for i in places]
+    rules = [_rule(generic, i) for i in places]
 
     def run(*args, **params):
         r = args[places[0]].run
@@ -138,11 +142,11 @@ def _general(cls, generic, mine):
     return run
 
 
-def _rule(generic, i, single=False):
-    """The reverse rule for array i, its result brought to the array's space."""
+def _rule(generic, i, same_space=False):
+    """The reverse rule for array i, its result brought to the array's space unless it is there already."""
     rule = vjp_rule(generic, i) or _transposed(generic, i)
-    if rule is nothing or (single and generic.card.partials is not None):
-        return rule  # one argument of an elementwise operation: shape and dtype are the result's already
+    if rule is nothing or same_space:
+        return rule
     return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i])
 
 
@@ -163,7 +167,7 @@ def _transposed(generic, i):
             dx = run.input(zeros_like(xs[i]))
             dy = tangent(dx)
             value, index = run.unwrap(dy)
-        return None if index is None else run.walk_back([(index, ct)], [dx.index])[0]
+        return None if index is None else run.walk_back([(index, ct)], 1)[0]
 
     return vjp
 
@@ -202,7 +206,7 @@ class ReverseRun(Run):
     def walk_back(self, seeds, inputs):
         """Cotangents of the inputs, from those of results; None where an input has none.
 
-        seeds: pairs (place, cotangent). inputs: places, ascending.
+        seeds: pairs (place, cotangent). inputs: how many were followed; they are the first nodes.
         """
         tape = self.tape
         cts = [None] * len(tape)
@@ -214,16 +218,22 @@ class ReverseRun(Run):
             y = tape[index][2]
             cts[index] = zeros_like(y) if cts[index] is None else cts[index]
             last = max(last, index)
-        for index in range(last, -1, -1):
+        for index in range(last, inputs - 1, -1):
             ct = cts[index]
-            node = tape[index]
-            if ct is None or node is None:
+            if ct is None:
                 continue
+            node = tape[index]
             cts[index] = None  # its memory is free from here on
-            vjps, xs, y, parents = node
-            for vjp, parent in zip(vjps, parents):  # noqa: B905  equal by construction, and hot
+            vjp, xs, y, parent = node
+            if type(parent) is int:
                 c = vjp(ct, y, *xs)
                 if c is not None:
                     known = cts[parent]
                     cts[parent] = c if known is None else add(known, c)
-        return [cts[index] for index in inputs]
+                continue
+            for rule, place in zip(vjp, parent):  # noqa: B905  equal by construction, and hot
+                c = rule(ct, y, *xs)
+                if c is not None:
+                    known = cts[place]
+                    cts[place] = c if known is None else add(known, c)
+        return cts[:inputs]

@@ -19,6 +19,9 @@ from .kinds import On
 _all = weakref.WeakSet()  # every Generic, for invalidation and introspection
 
 
+_INLINE = ("type({0}) is first", "(type({0}) is second or type({0}) is number)")
+
+
 class _Never:
     """A class without instances: the inline cache of an entry that has none."""
 
@@ -124,7 +127,7 @@ class Generic:
         call = ", ".join(part for part in (arrays, statics) if part)
         fast = ""
         if self.arity in (1, 2) and not self.params:
-            test = " and ".join(f"type({a}) is cached" for a in self.arrays)
+            test = " and ".join(_INLINE[i].format(a) for i, a in enumerate(self.arrays))
             fast = (
                 f"    if {test}:\n        try:\n            result = kernel({arrays})\n"
                 "            if result.dtype is not OBJECT: return result\n"
@@ -137,7 +140,7 @@ class Generic:
         self.source = source
         defaults = {_Name(p.name).text: p.default for p in self.signature.parameters.values()}
         self.namespace = {
-            "table": self.table, "miss": self._miss, "cached": _Never, "kernel": None,
+            "table": self.table, "miss": self._miss, "first": _Never, "second": _Never, "number": _Never, "kernel": None,
             "OBJECT": np.dtype("O"), "__builtins__": __builtins__, **defaults,
         }  # fmt: skip
         exec(compile(source, f"<generic {self.name}>", "exec"), self.namespace)
@@ -220,7 +223,7 @@ class Generic:
     def clear(self):
         """Forget every resolved target."""
         with self.lock:
-            self.namespace["cached"] = _Never
+            self.namespace.update(first=_Never, second=_Never, number=_Never)
             self.table.clear()
             self.by_next.clear()
 
@@ -235,11 +238,19 @@ class Generic:
                 self.table.setdefault(types[0], {})[types[1]] = target
             else:
                 self.table[types] = target
-            raw = getattr(target, "raw", None)
-            if raw is not None and types and all(t is np.ndarray for t in types):
-                self.namespace["kernel"] = raw
-                self.namespace["cached"] = np.ndarray
+            self._remember_inline(types, getattr(target, "raw", None))
         return target
+
+    def _remember_inline(self, types, raw):
+        """Let the entry call a library's function itself for plain arrays, and for an array and a float."""
+        if raw is None or types[0] is not np.ndarray or types[-1] not in (np.ndarray, float):
+            return
+        if self.namespace["first"] is not _Never and self.namespace["kernel"] is not raw:
+            return
+        self.namespace["kernel"] = raw
+        if len(types) == 2:
+            self.namespace["second" if types[1] is np.ndarray else "number"] = types[1]
+        self.namespace["first"] = np.ndarray
 
     def __repr__(self):
         return f"<generic {self.name} with {len(self.methods)} methods>"

@@ -98,12 +98,17 @@ class Run:
     Closing it makes every later operation on its values a `LeakedLayerError`.
     """
 
-    __slots__ = ("closed", "depth", "name", "where")
+    __slots__ = ("closed", "depth", "name", "place")
 
     def __init__(self, name):
         self.name = name
         self.closed = False
-        self.where = caller()
+        self.place = caller()
+
+    @property
+    def where(self):
+        """file:line where the transformation was entered."""
+        return "an unknown place" if self.place is None else f"{self.place[0]}:{self.place[1]}"
 
     def __enter__(self):
         self.depth = _depth.get() + 1
@@ -149,19 +154,27 @@ def current_depth():
 
 
 def caller():
-    """file:line of the innermost frame outside the library, for messages."""
+    """(file, line) of the innermost frame outside the library, or None, for messages."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_package) and not _outside(frame):
+    while frame is not None:
+        file = frame.f_code.co_filename
+        inside = _inside.get(file)
+        if inside is None:
+            inside = _inside[file] = _is_inside(file)
+        if not inside:
+            return file, frame.f_lineno
         frame = frame.f_back
-    if frame is None:
-        return "an unknown place"
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return None
 
 
-def _outside(frame):
+_inside = {}  # source file -> whether it is the library's
+
+
+def _is_inside(file):
     """Tests and tutorials lie below the package's folder in a checkout but are the user's code."""
-    rest = frame.f_code.co_filename[len(_package) + 1 :]
-    return rest.startswith(("tests", "tutorials"))
+    if file.startswith("<generic "):
+        return True
+    return file.startswith(_package) and not file[len(_package) + 1 :].startswith(("tests", "tutorials", ".venv"))
 
 
 def refuse(x, what, advice):

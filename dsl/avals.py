@@ -4,6 +4,7 @@ Regular cards need no shape rule: broadcasting or the reduced axes give the shap
 one element, gives the dtype, so promotion is NumPy's and nobody's copy of it.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ class Aval:
 
     @property
     def size(self):
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def __str__(self):
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"

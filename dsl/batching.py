@@ -4,6 +4,7 @@
 it came out of a collective: mixed with batched values, its cotangents are summed over the lanes.
 """
 
+import math
 import warnings
 
 import numpy as np
@@ -103,7 +104,7 @@ class _Lanes(Layer):
 
     @property
     def size(self):
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def __repr__(self):
         return f"{type(self).__name__}({self.dtype}{list(self.shape)})"

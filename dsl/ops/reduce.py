@@ -1,5 +1,7 @@
 """Reductions: sum, mean, product, extrema, truth of all or any."""
 
+import math
+
 import numpy as np
 
 from ..avals import dtype_of, ndim_of, reduced_axes, shape_of
@@ -58,7 +60,7 @@ broadcast_to.rule("transpose")([lambda ct, y, x, shape: sum_to(ct, shape_of(x))]
 @composite(samples=[*axes, case(complex_normal(3))])
 def mean(x, /, axis=None, dtype=None, keepdims=False):
     """Arithmetic mean over axes; integers are averaged in float64. Parameters as for `sum`."""
-    count = int(np.prod([shape_of(x)[a] for a in reduced_axes("mean", x, axis)], dtype=np.int64))
+    count = math.prod([shape_of(x)[a] for a in reduced_axes("mean", x, axis)])
     if dtype is None and dtype_of(x).kind in "iub":
         dtype = np.float64
     return divide(sum(x, axis=axis, dtype=dtype, keepdims=keepdims), count)
@@ -110,7 +112,7 @@ def prod(x, /, axis=None, keepdims=False):
     reduced = reduced_axes("prod", x, axis)
     kept = [a for a in range(ndim_of(x)) if a not in reduced]
     shape = shape_of(x)
-    n = int(np.prod([shape[a] for a in reduced], dtype=np.int64))
+    n = math.prod([shape[a] for a in reduced])
     y = reshape(moveaxis(x, reduced, tuple(range(len(kept), len(shape)))), shape=(*(shape[a] for a in kept), n))
     if n == 0:
         y = broadcast_to(np.ones((), dtype_of(x)), shape=(*shape_of(y)[:-1], 1))

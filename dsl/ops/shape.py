@@ -1,5 +1,7 @@
 """Changes of shape: reshape, transpose, broadcast, join, new and dropped axes. All linear."""
 
+import math
+
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -10,17 +12,17 @@ from ..card import case, complex_normal, composite, linear, normal, sequence_cas
 def full_shape(name, shape, size):
     """A shape given as an int or a sequence, with one -1 filled in from `size`."""
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    known = int(np.prod([n for n in shape if n != -1], dtype=np.int64))
+    known = math.prod([n for n in shape if n != -1])
     if shape.count(-1) == 1 and known and size % known == 0:
         shape = tuple(size // known if n == -1 else int(n) for n in shape)
-    if -1 in shape or int(np.prod(shape, dtype=np.int64)) != size:
+    if -1 in shape or math.prod(shape) != size:
         raise ShapeError(f"{name}: an array of {size} elements cannot take the shape {list(shape)}")
     return tuple(int(n) for n in shape)
 
 
 def size_of(x):
     """Number of elements."""
-    return int(np.prod(shape_of(x), dtype=np.int64))
+    return math.prod(shape_of(x))
 
 
 # ---------------------------------------------------------------------- reshape
@@ -38,7 +40,7 @@ reshape.rule("transpose")([lambda ct, y, x, shape: reshape(ct, shape=shape_of(x)
 @reshape.rule("batch")
 def reshape_batch(size, xs, batched, shape):
     (x,) = xs
-    return reshape(x, shape=(size, *full_shape("reshape", shape, int(np.prod(shape_of(x)[1:], dtype=np.int64)))))
+    return reshape(x, shape=(size, *full_shape("reshape", shape, math.prod(shape_of(x)[1:]))))
 
 
 # ---------------------------------------------------------------------- transpose
