@@ -3,8 +3,9 @@
 MPI libraries disagree on bool, NaN, float16 and complex, and transpose Fortran order silently; one table here
 decides for all of them.
 """
-from functools import lru_cache
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Reduction(NamedTuple):
     fold: Callable = None
 
 
-@lru_cache(maxsize=None)
+@cache
 def reduction(op, dtype, operation):
     """The Reduction for `op` ('sum', 'max', 'min') of arrays of `dtype`.
 

@@ -14,7 +14,7 @@ from .buffers import carrier, host_array, private_copy, reduction
 from .exit_hooks import ExitHooks
 from .guard import CollectiveError, CollectiveMismatch, CollectiveTimeout, Guard, Signature, setting
 from .links import MPILink, OneProcess
-from .mpi_library import library_name, load_mpi, require_fitting_launch
+from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
 from .waiting import wait
 
 __all__ = ["Communicator", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "world"]
@@ -186,7 +186,7 @@ def _make_link():
         return OneProcess(library)
     everyone = MPI.COMM_WORLD
     hooks = ExitHooks(everyone)
-    if not wait(everyone.Ibarrier(), deadline):   # the calls below block: come to them together
+    if not wait(everyone.Ibarrier(), deadline + START_SECONDS):   # the calls below block: come to them together
         raise CollectiveTimeout(f"world(): some of the {size} ranks did not call it within {deadline:g} s")
     guard = Guard(MPI, everyone.Dup(), Board(MPI, everyone))
     hooks.guard = guard

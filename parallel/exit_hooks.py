@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 
 from . import board as boards
 from .guard import CollectiveError
@@ -15,6 +16,7 @@ from .guard import CollectiveError
 GRACE = 0.3           # seconds between a report and the end of the job: lets the other ranks report and output drain
 STAGGER = 0.05        # the same error on several ranks: lower ranks print first, the others then need one line
 NO_TRACEBACK_STAGGER = 0.15   # a rank at its end has no traceback: ranks that have one print first
+_NO_USABLE_STREAM = suppress(AttributeError, OSError, ValueError)   # None or closed: the exit status still tells
 
 
 class ExitHooks:
@@ -83,17 +85,13 @@ class ExitHooks:
         return False
 
     def _end_job(self):
-        try:
+        with _NO_USABLE_STREAM:
             sys.stdout.flush()
-        except (AttributeError, OSError, ValueError):
-            pass
         time.sleep(GRACE)
         self._comm.Abort(1)
 
 
 def _write(text):
-    try:
+    with _NO_USABLE_STREAM:
         sys.stderr.write(text)
         sys.stderr.flush()
-    except (AttributeError, OSError, ValueError):   # no usable stderr: the exit status still tells
-        pass

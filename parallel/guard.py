@@ -179,26 +179,27 @@ class Guard:
 
     def _absence(self):
         head = f"{self._now}, collective {self.number}"
-        rows = [(rank, self.board.read(rank)) for rank in range(self.size)]
-        absent = [rank for rank, row in rows if row and (row[2] < self.number or row[0] not in (boards.INSIDE, boards.LEFT))]
-        unknown = [rank for rank, row in rows if row is None]
+        rows = {rank: self.board.read(rank) for rank in range(self.size) if rank != self.rank}
+        absent = [rank for rank, row in rows.items() if row and (row[2] < self.number or row[0] == boards.FINISHED)]
+        unknown = [rank for rank, row in rows.items() if row is None]
         if absent:
             head += f": {_ranks(absent)} did not arrive within {self.deadline:g} s"
         elif unknown:
             head += f": not complete within {self.deadline:g} s; absent may be {_ranks(unknown)}"
         else:
             head += f": all ranks came, but the data did not arrive within {self.deadline:g} s"
-        lines = [f"  rank {rank} {self.board.describe(rank)}" for rank, _ in rows if rank != self.rank]
-        return (head + "\n" + "\n".join(lines[:64])
+        return (head + "\n" + self._states(absent or unknown or list(rows))
                 + "\nIf that rank was only slow, raise POLYAD_DEADLINE (seconds); else look where it stopped")
 
     def _say_who_is_awaited(self):
         others = [rank for rank in range(self.size)
                   if not (row := self.board.read(rank)) or row[0] != boards.FINISHED]
-        lines = [f"  rank {rank} {self.board.describe(rank)}" for rank in others[:64]]
         sys.stderr.write(f"[rank {self.rank}/{self.size}] has finished and waits for {_ranks(others)}:\n"
-                         + "\n".join(lines) + "\n")
+                         + self._states(others) + "\n")
         sys.stderr.flush()
+
+    def _states(self, ranks):
+        return "\n".join(f"  rank {rank} {self.board.describe(rank)}" for rank in ranks[:64])
 
     # --- control data ---------------------------------------------------------------------------------------------
 

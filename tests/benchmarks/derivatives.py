@@ -1,0 +1,58 @@
+"""Eager derivatives against HIPS autograd on the same programs."""
+
+import autograd
+import autograd.numpy as anp
+import numpy as np
+from timing import ratio
+
+import polyad as pa
+
+
+def chain(library):
+    """50 rounds of sin(x)*0.9+0.1, summed."""
+
+    def f(x):
+        for _ in range(50):
+            x = library.sin(x) * 0.9 + 0.1
+        return library.sum(x)
+
+    return f
+
+
+def mlp(library):
+    """Squared error of a network 16-32-32-4 on a batch of 16."""
+
+    def f(params, x, y):
+        for w, b in params:
+            x = library.tanh(library.matmul(x, w) + b)
+        return library.mean((x - y) ** 2)
+
+    return f
+
+
+def rosenbrock(x):
+    return ((1.0 - x[:-1]) ** 2).sum() + (100.0 * (x[1:] - x[:-1] ** 2) ** 2).sum()
+
+
+def rows():
+    x = np.linspace(0.0, 1.0, 10)
+    ours, theirs = pa.grad(chain(pa)), autograd.grad(chain(anp))
+    np.testing.assert_allclose(ours(x), theirs(x))
+    yield "grad, 50 rounds sin(x)*0.9+0.1", "autograd", ratio(lambda: ours(x), lambda: theirs(x)), 0.4
+    plain = pa.grad(chain(np))
+    yield "  the same in plain NumPy code", "autograd", ratio(lambda: plain(x), lambda: theirs(x)), None
+    ours2 = pa.grad(lambda x: pa.sum(ours(x)))
+    theirs2 = autograd.grad(lambda x: anp.sum(theirs(x)))
+    np.testing.assert_allclose(ours2(x), theirs2(x))
+    yield "second derivative of it", "autograd", ratio(lambda: ours2(x), lambda: theirs2(x)), 0.4
+
+    rng = np.random.default_rng(0)
+    params = [(rng.normal(size=(n, m)), np.zeros(m)) for n, m in ((16, 32), (32, 32), (32, 4))]
+    a, b = rng.normal(size=(16, 16)), rng.normal(size=(16, 4))
+    ours_mlp, theirs_mlp = pa.grad(mlp(pa)), autograd.grad(mlp(anp))
+    np.testing.assert_allclose(ours_mlp(params, a, b)[0][0], theirs_mlp(params, a, b)[0][0])
+    yield "grad, network 16-32-32-4", "autograd", ratio(lambda: ours_mlp(params, a, b), lambda: theirs_mlp(params, a, b)), None
+    z = rng.normal(size=1000)
+    ours_r, theirs_r = pa.grad(rosenbrock), autograd.grad(rosenbrock)
+    np.testing.assert_allclose(ours_r(z), theirs_r(z))
+    yield "grad, Rosenbrock n = 1000", "autograd", ratio(lambda: ours_r(z), lambda: theirs_r(z)), None
