@@ -1,0 +1,31 @@
+"""Every tutorial runs top to bottom; the digits give the same losses on any number of processes."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TUTORIALS = Path(__file__).parents[1] / "tutorials"
+PARALLEL = {"01_digits.py"}  # those with a test of their own below
+
+
+@pytest.mark.parametrize("path", [p for p in sorted(TUTORIALS.glob("[0-9]*.py")) if p.name not in PARALLEL], ids=lambda p: p.stem)
+def test_tutorial_runs(path, tmp_path):
+    script = shutil.copy(path, tmp_path)
+    result = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_digits_are_the_same_on_any_number_of_processes(mpirun, tmp_path):
+    script = Path(shutil.copy(TUTORIALS / "01_digits.py", tmp_path))
+    outputs = [mpirun(script, n, timeout=120).stdout for n in (1, 2, 3)]
+    losses = [[float(x) for x in re.findall(r"loss after step +\d+: ([\d.]+)", out)] for out in outputs]
+    assert len(losses[0]) == 4
+    for other in losses[1:]:
+        assert other == pytest.approx(losses[0], abs=1e-10, rel=0)
+    accuracy = [float(re.search(r"test accuracy: ([\d.]+)", out)[1]) for out in outputs]
+    assert min(accuracy) >= 0.95
+    assert script.with_name("01_digits_loss.png").stat().st_size > 10_000
