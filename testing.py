@@ -1,0 +1,450 @@
+"""Checkers for operations and array types, ours and yours; tests call them, and they need nothing but polyad and NumPy.
+
+`check_rule` holds the rules of an operation's card against references that know nothing of them: the kernel, finite
+differences, a Python loop. `check_array_type` holds an array type against its dense form. Both raise AssertionError
+with a text that says what disagrees.
+"""
+
+import copy
+import pickle
+import warnings
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import numpy as np
+
+from .ad import grad, hvp, jvp, vjp
+from .ad.check import check_grads, inner, numerical_jvp
+from .dispatch import Container, DTypeError, PerformanceWarning, PolyadError, Tangent, densify, tree
+from .dsl import Slice, add, make_ir, multiply, operations, vmap
+from .dsl import sum as sum_
+from .dsl.avals import aval_of
+from .dsl.batching import spread_function
+
+
+@contextmanager
+def naming(what):
+    """Whatever goes wrong inside is an AssertionError that begins with `what`."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{what}: {str(error).strip()}") from None
+    except Exception as error:
+        raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+def agree(found, expected, rtol=1e-12, atol=1e-14, exact=False):
+    """Two arrays of equal shape, dtype and (nearly) equal elements; NaN equals NaN."""
+    if exact and (np.shape(found) != np.shape(expected) or aval_of(found) != aval_of(expected)):
+        raise AssertionError(f"{aval_of(found)} instead of {aval_of(expected)}")
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+def raises(kind, f, x):
+    """Whether f(x) raises an exception of this kind."""
+    try:
+        f(x)
+    except kind:
+        return True
+    return False
+
+
+def inexact(x):
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
+
+
+def random_like(rng, x):
+    """A random array of x's shape and dtype; x itself if it has no tangents."""
+    if not inexact(x):
+        return x
+    drawn = rng.standard_normal(np.shape(x))
+    if x.dtype.kind == "c":
+        drawn = drawn + 1j * rng.standard_normal(np.shape(x))
+    return np.asarray(drawn).astype(x.dtype)[()]
+
+
+# ---------------------------------------------------------------------- operations
+def check_rule(op, *args, **params):
+    """Check everything that an operation's card says, at one sample.
+
+    op: an operation (declared with `elementwise`, `linear`, …). args: its arrays, at a point where it is smooth; a list
+    for an operation on a sequence. params: its parameters. Checked are the kernel against NumPy (for NumPy's names),
+    the shape rule against the result, forward mode against finite differences, reverse mode as its transpose, second
+    order, lanes of `vmap` against a loop, and a trace against eager execution. Raises AssertionError naming the rule
+    that disagrees.
+
+    >>> import numpy as np, polyad as pa
+    >>> from polyad.testing import check_rule
+    >>> check_rule(pa.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    """
+    if getattr(op, "card", None) is None:
+        raise TypeError(f"check_rule: {op!r} is not an operation with a card; use polyad.check_grads for functions")
+    with naming(op.__name__):
+        check_kernel(op, args, params)
+        check_shape(op, args, params)
+        check_forward(op, args, params)
+        check_reverse(op, args, params)
+        check_second_order(op, args, params)
+        for size in (3, 0):
+            check_lanes(op, [_shifted(args, k) for k in range(3)], params, size)
+        check_trace(op, args, params)
+
+
+def _shifted(args, k):
+    """Other values of the same kind: floating ones a little smaller, others turned round."""
+    change = lambda x: x * (1 - 0.05 * k) if inexact(x) else np.roll(x, k) if isinstance(x, np.ndarray) else x
+    return tree.map(lambda x: change(x).astype(x.dtype)[()] if isinstance(x, np.ndarray) else x, args)
+
+
+def flat(op, args):
+    """The arrays of a call; a sequence operation's come as one list."""
+    return list(args[0]) if op.generic.sequence else list(args)
+
+
+def _with_arrays(op, args, params, chosen):
+    """The operation as a function of the chosen ones of its arguments, and those."""
+    xs, call = flat(op, args), spread_function(op.generic)
+    where = [i for i, x in enumerate(xs) if chosen(x)]
+
+    def f(*values):
+        full = list(xs)
+        for i, v in zip(where, values, strict=True):
+            full[i] = v
+        return call(*full, **params)
+
+    return f, tuple(xs[i] for i in where)
+
+
+def check_kernel(op, args, params):
+    """The operation gives numbers, and what NumPy's functions of its names give."""
+    with naming("kernel"):
+        y = op(*args, **params)
+        assert aval_of(y).dtype.kind in "biufc", f"the result is of dtype {aval_of(y).dtype}"
+        for name in op.card.numpy:
+            function = getattr(np, name, None)
+            if function is not None and name not in ("fabs", "astype"):  # of these, NumPy's take less
+                agree(y, function(*args, **params), rtol=1e-13, atol=1e-15)
+
+
+def check_shape(op, args, params):
+    """The shape rule, which a trace asks, says the result's shape and dtype."""
+    with naming("shape rule"):
+        f, arrays = _with_arrays(op, args, params, lambda x: isinstance(x, (np.ndarray, np.generic)))
+        found, expected = make_ir(f)(*arrays).outputs[0].aval, aval_of(op(*args, **params))
+        assert found == expected, f"{found}, but the result is {expected}"
+
+
+def check_forward(op, args, params):
+    """Forward mode against finite differences: all tangents at once, and one at a time."""
+    f, xs = _with_arrays(op, args, params, inexact)
+    if not xs or not op.card.differentiable:
+        return
+    rng = np.random.default_rng(1)
+    dxs = tuple(random_like(rng, x) for x in xs)
+    with naming("forward mode"):
+        y, dy = jvp(f, xs, dxs)
+        agree(y, f(*xs))
+        agree(dy, numerical_jvp(f, xs, dxs), rtol=2e-6, atol=1e-8)
+        assert aval_of(dy) == aval_of(y), f"a tangent {aval_of(dy)} of a value {aval_of(y)}"
+    for k in range(len(xs)):
+        with naming(f"forward mode by argument {k}"):
+            one = tuple(dx if i == k else np.zeros_like(dx) for i, dx in enumerate(dxs))
+            g = lambda v, k=k: f(*xs[:k], v, *xs[k + 1 :])
+            agree(jvp(g, (xs[k],), (dxs[k],))[1], numerical_jvp(f, xs, one), rtol=2e-6, atol=1e-8)
+
+
+def check_reverse(op, args, params):
+    """Reverse mode is the transpose of finite differences; each cotangent has its argument's shape and dtype."""
+    f, xs = _with_arrays(op, args, params, inexact)
+    if not xs or not op.card.differentiable:
+        return
+    rng = np.random.default_rng(2)
+    dxs = tuple(random_like(rng, x) for x in xs)
+    with naming("reverse mode"):
+        y, pullback = vjp(f, *xs)
+        ct = random_like(rng, np.asarray(y)[()])
+        cts = pullback(ct)
+        for c, x in zip(cts, xs, strict=True):
+            assert aval_of(c) == aval_of(x), f"a cotangent {aval_of(c)} of an argument {aval_of(x)}"
+    for k in range(len(xs)):
+        with naming(f"reverse mode by argument {k}"):
+            g = lambda v, k=k: f(*xs[:k], v, *xs[k + 1 :])
+            change = numerical_jvp(g, (xs[k],), (dxs[k],))
+            agree(inner(cts[k], dxs[k]), inner(ct, change), rtol=2e-6, atol=1e-8)
+            agree(vjp(g, xs[k])[1](ct)[0], cts[k])
+
+
+def check_second_order(op, args, params):
+    """Derivatives of derivatives, in all mixtures of the modes."""
+    f, xs = _with_arrays(op, args, params, inexact)
+    if xs and op.card.differentiable:
+        with naming("second order"):
+            check_grads(f, xs, order=2, rtol=2e-4, atol=1e-5)
+
+
+def check_lanes(op, lanes, params, size=None):
+    """`vmap` against a loop, each subset of the arrays mapped that matters: all of them, and one at a time.
+
+    lanes: list of arguments, one per lane. size: how many lanes to use (0 is a case of its own).
+    """
+    rows, call = [flat(op, args) for args in lanes], spread_function(op.generic)
+    arrays = [i for i, x in enumerate(rows[0]) if isinstance(x, (np.ndarray, np.generic))]
+    size = len(rows) if size is None else size
+    for mapped in sorted({tuple(arrays), *[(i,) for i in arrays]}):
+        with naming(f"{size} lanes of arguments {', '.join(map(str, mapped))}"):
+            each = [[row[i] if i in mapped else rows[0][i] for i in range(len(rows[0]))] for row in rows]
+            loop = np.stack([call(*lane, **params) for lane in each])[:size]
+            column = lambda i: np.stack([row[i] for row in rows])[:size]
+            batch = [column(i) if i in mapped else x for i, x in enumerate(rows[0])]
+            in_axes = tuple(0 if i in mapped else None for i in range(len(batch)))
+            found = vmap(lambda *xs: call(*xs, **params), in_axes=in_axes)(*batch)
+            agree(found, loop, exact=True)
+
+
+def check_trace(op, args, params):
+    """A traced program gives what eager execution gives, and so does its source code."""
+    f, values = _with_arrays(op, args, params, lambda x: isinstance(x, (np.ndarray, np.generic)))
+    with naming("trace"):
+        program = make_ir(f)(*values)
+        np.testing.assert_array_equal(program(*values), f(*values))
+        assert str(program), "the program does not print"
+        if operations.get(op.__name__) is op and op.__module__.startswith("polyad."):  # code names ours only
+            namespace = {}
+            exec(program.code, namespace)
+            np.testing.assert_array_equal(namespace[program.name](*values), f(*values))
+
+
+# ---------------------------------------------------------------------- array types
+def check_array_type(make, *, dense=None, calls=(), others=(), refuses=(), seed=0):
+    """Check an array type against its dense form: a wrong method, shape, leaf, gradient or lane is found.
+
+    make: function of a `numpy.random.Generator` that returns an instance, of equal shape each time. dense: function
+    that gives an instance's plain array, for types without `.dense()`. calls: more functions of one instance, written
+    for its dense form as well. others: instances of other array types to meet it. refuses: exceptions by which the type
+    may refuse what its dense form can do (units that do not fit). Checked are: leaves, copies and pickles; shape and
+    dtype; every operation that a method or a family of the type takes; its derivatives in both modes against finite
+    differences, and their structure; second order; lanes of `vmap` against a loop; a trace against eager execution;
+    equal result types of x + y and y + x. Raises AssertionError.
+
+    >>> import numpy as np, polyad as pa
+    >>> from polyad.testing import check_array_type
+    >>> check_array_type(lambda rng: pa.Diagonal(rng.standard_normal(3)), calls=[lambda D: D @ D])
+    """
+    cls = type(make(np.random.default_rng(seed)))
+    with naming(cls.__name__), densify("allow"), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerformanceWarning)
+        _TypeCheck(cls, make, dense, others, (*refuses,), seed).run(calls)
+
+
+class _TypeCheck:
+    """The checks of one array type. A call is (name, function of an instance, the same by its dense form,
+    differentiable)."""
+
+    def __init__(self, cls, make, dense, others, refuses, seed):
+        self.cls, self.as_dense, self.refuses = cls, dense or (lambda x: x.dense()), refuses
+        self.rng = np.random.default_rng(seed + 20)  # numbers other than those of the draws
+        self.draws = [make(np.random.default_rng(seed + k)) for k in range(3)]
+        self.x, self.second = self.draws[:2]
+        plain = self.plain(self.second)
+        partner = self.rng.integers(1, 9, np.shape(plain)) if plain.dtype.kind in "iu" else random_like(self.rng, plain)
+        self.partners = [2.0, partner, self.second, *others]
+        dtypes = [leaf.dtype for leaf in tree.leaves(self.x) if inexact(leaf)]
+        self.inexact, self.precise = bool(dtypes), all(np.finfo(dtype).eps < 1e-12 for dtype in dtypes)
+
+    def dense(self, a):
+        """The dense form of an instance or of another container, from operations on its leaves."""
+        return self.as_dense(a) if isinstance(a, self.cls) else a.dense() if isinstance(a, Container) else a
+
+    def plain(self, a):
+        return np.asarray(self.dense(a))[()] if isinstance(a, Container) else a
+
+    def run(self, calls):
+        self.check_parts()
+        self.check_dense()
+        calls = [(f"calls[{i}]", f, lambda x, f=f: f(self.plain(x)), True) for i, f in enumerate(calls)]
+        for name, f, reference, differentiable in [*self.registered(), *calls]:
+            with naming(name):
+                expected = self.check_value(f, reference)
+                if expected is not None and np.all(np.isfinite(expected)):
+                    self.check_trace(f)
+                    self.check_lanes(f, reference)
+                    if differentiable and self.inexact and self.precise and expected.dtype.kind == "f":
+                        self.check_derivatives(f, np.shape(expected))
+        if not self.inexact:
+            with naming("grad of a type without floating leaves"):
+                assert raises(DTypeError, grad(lambda x: 1.0), self.x), "it is not refused"
+        self.check_structural_axis()
+        self.check_commutative()
+
+    # ------------------------------------------------------------------ the type itself
+    def check_parts(self):
+        """Leaves and static parts hold the whole value: flatten, copy and pickle lose nothing."""
+        x, cls = self.x, self.cls
+        with naming("leaves and static parts"):
+            assert isinstance(x, Container), (
+                "declare the class with polyad.array_type, inheriting from polyad.Container"
+            )
+            hash(x._statics())
+            leaves, structure = tree.flatten(x)
+            rebuilt = tree.unflatten(structure, leaves)
+            lost = set(vars(x)) - set(vars(rebuilt))
+            assert not lost, (
+                f"{', '.join(sorted(lost))} is lost when the leaves are put together; name it in leaves or static"
+            )
+            assert type(rebuilt) is cls and tree.structure(rebuilt) == structure, "unflatten gives another structure"
+            for copied in (rebuilt, copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+                agree(self.plain(copied), self.plain(x), exact=True)
+            assert cls.__name__ in repr(x), f"repr is {x!r}"
+
+    def check_dense(self):
+        x, expected = self.x, aval_of(self.plain(self.x))
+        with naming("shape and dtype"):
+            assert tuple(x.shape) == expected.shape, f"shape is {x.shape}, but the dense form has {expected.shape}"
+            assert x.dtype == expected.dtype, f"dtype is {x.dtype}, but the dense form has {expected.dtype}"
+        if x.linear and self.inexact:
+            with naming("linear=True"):
+                other = tree.map(lambda leaf: random_like(self.rng, leaf), x)
+                both = tree.map(lambda a, b: a + b if inexact(a) else a, x, other)
+                agree(self.plain(both), self.plain(x) + self.plain(other), rtol=1e-5, atol=1e-6)
+
+    # ------------------------------------------------------------------ which calls
+    def registered(self):
+        """A call for each way to fill each method that names the type, of an operation's own or of its family."""
+        found = {}
+        for op in operations.values():
+            generic = op.generic
+            methods = [(m, m.types) for m in generic.methods]
+            if op.__module__.startswith(
+                "polyad."
+            ):  # what other people's operations say of themselves is theirs to check
+                methods += [(m, m.types[1:]) for family in generic.families for m in family.methods]
+            for method, types in methods:
+                types = (*types, method.varargs, method.varargs) if method.varargs is self.cls else types
+                if self.cls in types and generic.arity in (None, len(types)):
+                    for args in self.fillings(types):
+                        for params in parameters(generic, self.x):
+                            call = self.call_of(op, args, params)
+                            found[call[0]] = call
+        return found.values()
+
+    def fillings(self, types):
+        """Arguments for a signature: instances, and for `Array` a number, a dense array and other instances."""
+        rows = [[]]
+        for t in types:
+            fits = lambda row, t=t: [p for p in self.partners if isinstance(p, t)]
+            instance = lambda row: [self.second if any(a is self.x for a in row) else self.x]
+            rows = [[*row, a] for row in rows for a in (instance(row) if t is self.cls else fits(row))]
+        return rows
+
+    def call_of(self, op, args, params):
+        place = next(i for i, a in enumerate(args) if a is self.x)
+        spread = spread_function(op.generic)
+        filled = lambda x: [x if i == place else a for i, a in enumerate(args)]
+        shown = [type(a).__name__ for a in args] + [f"{k}={v!r}" for k, v in params.items()]
+        return (
+            f"{op.__name__}({', '.join(shown)})",
+            lambda x: spread(*filled(x), **params),
+            lambda x: spread(*[self.plain(a) for a in filled(x)], **params),
+            op.card.differentiable,
+        )
+
+    # ------------------------------------------------------------------ what is checked of a call
+    def check_value(self, f, reference):
+        """The instance gives what its dense form gives, which is returned; None if both raise, or the type refuses."""
+        try:
+            expected = reference(self.x)
+        except (PolyadError, TypeError, ValueError, IndexError):
+            assert raises(Exception, f, self.x), "gives a result where the dense form raises"
+            return None
+        try:
+            found = f(self.x)
+        except self.refuses:
+            return None
+        assert tuple(found.shape) == np.shape(expected), (
+            f"the result's shape is {found.shape}, not {np.shape(expected)}"
+        )
+        agree(self.plain(found), expected, rtol=1e-9, atol=1e-11, exact=True)
+        return expected
+
+    def check_trace(self, f):
+        with naming("trace"):
+            found, expected = make_ir(f)(self.x)(self.x), f(self.x)
+            assert tree.structure(found) == tree.structure(expected), "another structure than in eager execution"
+            for a, b in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+                agree(a, b)
+
+    def check_lanes(self, f, reference):
+        with naming("vmap over a batch axis"):
+            held = tree.map(lambda *leaves: SimpleNamespace(stack=np.stack(leaves)), *self.draws)  # not an array yet
+            batch = held.stacked(0, len(self.draws), lambda leaf, axis: np.moveaxis(leaf.stack, 0, axis))
+            assert tuple(batch.shape) == (len(self.draws), *self.x.shape), (
+                f"a batch of instances has shape {batch.shape}"
+            )
+            expected = np.stack([reference(x) for x in self.draws])
+            agree(self.plain(vmap(f)(batch)), expected, rtol=1e-9, atol=1e-11, exact=True)
+
+    def check_derivatives(self, f, shape):
+        """Of a random combination of the result's elements, by the leaves, along a random direction."""
+        x, weights = self.x, self.rng.standard_normal(shape)
+        dx = tree.map(lambda leaf: random_like(self.rng, leaf), x)
+        loss = lambda x: sum_(multiply(self.dense(f(x)), weights))
+        along = lambda ct: sum(inner(c, d) for c, d in zip(tree.leaves(ct), tree.leaves(dx), strict=True) if inexact(d))
+        slope = numerical_jvp(loss, (x,), (dx,))
+        with naming("forward mode"):
+            agree(jvp(loss, (x,), (dx,))[1], slope, rtol=1e-4, atol=1e-6)
+        with naming("gradient"):
+            g = grad(loss)(x)
+            self.check_structure(g)
+            agree(along(g), slope, rtol=1e-4, atol=1e-6)
+        with naming("second order"):
+            curve = lambda x: (loss(x) + 1.0) ** 2  # so that linear calls have one, too
+            bend = numerical_jvp(lambda x: jvp(curve, (x,), (dx,))[1], (x,), (dx,))
+            agree(along(hvp(curve, x, dx)), bend, rtol=1e-3, atol=1e-4)
+
+    def check_structure(self, g):
+        """A gradient has the type's structure if the type is linear, else it is a Tangent of it."""
+        if self.cls.linear:
+            assert tree.structure(g) == tree.structure(self.x), f"it is a {type(g).__name__}, not a {self.cls.__name__}"
+        else:
+            assert isinstance(g, Tangent) and g.primal_type is self.cls, f"it is a {type(g).__name__}, not a Tangent"
+        for c, leaf in zip(tree.leaves(g), tree.leaves(self.x), strict=True):
+            assert not inexact(leaf) or aval_of(c) == aval_of(leaf), (
+                f"a cotangent {aval_of(c)} of a leaf {aval_of(leaf)}"
+            )
+
+    def check_structural_axis(self):
+        """Mapping an axis of the structure maps the dense form."""
+        if self.cls.structure_ndim and self.cls.densifies:
+            with naming("vmap over an axis of the structure"):
+                found = vmap(lambda row: multiply(row, 2.0), in_axes=-1)(self.x)
+                agree(found, np.moveaxis(self.plain(self.x), -1, 0) * 2.0)
+
+    def check_commutative(self):
+        """x + y and y + x have one type, and so have x * y and y * x."""
+        for op, partner in [(op, p) for op in (add, multiply) for p in self.partners]:
+            with naming(f"{op.__name__} of {self.cls.__name__} and {type(partner).__name__}, in both orders"):
+                kinds = []
+                for args in ((self.x, partner), (partner, self.x)):
+                    try:
+                        kinds.append(type(op(*args)).__name__)
+                    except (*self.refuses, PolyadError) as error:
+                        kinds.append(type(error).__name__)
+                assert kinds[0] == kinds[1], f"gives {kinds[0]} one way and {kinds[1]} the other"
+
+
+def parameters(generic, x):
+    """Parameters to try with an operation, by their names."""
+    names, ndim = generic.params, x.ndim
+    if "spec" in names:
+        everything = Slice((None, None, None))
+        return [
+            {"spec": s} for s in ((), (0,), (-1,) * ndim, (0,) * ndim, (everything,), (None,)) if len(s) <= max(ndim, 1)
+        ]
+    if "shape" in names:
+        shapes = [(2, *x.shape)] if generic.name == "broadcast_to" else [(-1,), (1, *x.shape)]
+        return [{"shape": shape} for shape in shapes]
+    if generic.card.kind == "reduction":
+        return [{}] + [{"axis": a, "keepdims": k} for a in range(-1, ndim) for k in (False, True) if ndim]
+    if generic.name == "astype":
+        return [{"dtype": np.dtype("complex128")}]
+    return [] if any(generic.signature.parameters[p].default is generic.signature.empty for p in names) else [{}]

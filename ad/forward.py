@@ -2,7 +2,8 @@
 
 from ..dispatch import Layer, Run
 from ..dsl.batching import check_runs, concrete, spread_function
-from .rules import differentiable, jvp_rule, match_tangent
+from .reverse import forward_rule
+from .rules import constant, differentiable, match_tangent
 
 
 class Dual(Layer):
@@ -51,7 +52,7 @@ class Dual(Layer):
                 return spread(*[a.primal if m else a for a, m in zip(args, mine, strict=True)], **params)
 
             return constant
-        rule = jvp_rule(generic)
+        rule = forward_rule(generic)
 
         def run(*args, **params):
             r = args[whose].run
@@ -59,7 +60,7 @@ class Dual(Layer):
             xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
             y = spread(*xs, **params)
             dy = rule(tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)]), y, *xs, **params)
-            return y if dy is None else cls(y, match_tangent(dy, y), r)
+            return y if dy is None else cls(y, match_tangent(dy, y, generic.name), r)
 
         return run
 
@@ -78,4 +79,4 @@ class ForwardRun(Run):
             if x.run is not self:
                 raise self.foreign(x.run)
             return x.primal, x.tangent
-        return x, None
+        return constant(x), None

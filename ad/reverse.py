@@ -1,16 +1,25 @@
 """Reverse mode: values that record, per operation, how a cotangent goes back; and the walk back over the record.
 
 The record (tape) is a list of nodes `(vjp, xs, y, parent)`, or `(vjps, xs, y, parents)` where several arguments are
-followed: the function of the cotangent, and the place of the argument's own node. Values are unwrapped on it, so the walk
-is made of ordinary operations and can be differentiated, batched and traced itself.
+followed: the function of the cotangent, and the place of the argument's own node. Values are unwrapped on it, so the
+walk is made of ordinary operations and can be differentiated, batched and traced itself.
 """
 
 from functools import partial
 
 from ..dispatch import Layer, MissingRuleError, Run
 from ..dsl import add, zeros_like
+from ..dsl.avals import dtype_of
 from ..dsl.batching import check_runs, concrete, spread_function
-from .rules import differentiable, jvp_rule, match_cotangent, nothing, vjp_rule
+from .rules import (
+    constant,
+    differentiable,
+    jvp_rule,
+    match_cotangent,
+    match_tangent,
+    nothing,
+    vjp_rule,
+)
 
 
 class Reverse(Layer):
@@ -129,14 +138,19 @@ def _general(cls, generic, mine):
     spread = spread_function(generic)
     places = [i for i, m in enumerate(mine) if m]
     rules = [_rule(generic, i) for i in places]
+    required = generic.card.collective
 
     def run(*args, **params):
         r = args[places[0]].run
         check_runs(r, args, cls)
         xs = tuple([a.value if m else a for a, m in zip(args, mine, strict=True)])
         y = spread(*xs, **params)
+        if dtype_of(y).kind not in "fc":  # converted to integers: nothing to follow
+            return y
         vjps = tuple([partial(rule, **params) for rule in rules]) if params else tuple(rules)
         r.append((vjps, xs, y, tuple([args[i].index for i in places])))
+        if required:
+            r.required.append(len(r.tape) - 1)
         return cls(y, r, len(r.tape) - 1)
 
     return run
@@ -147,7 +161,8 @@ def _rule(generic, i, same_space=False):
     rule = vjp_rule(generic, i) or _transposed(generic, i)
     if rule is nothing or same_space:
         return rule
-    return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i])
+    name = generic.name
+    return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name)
 
 
 def _transposed(generic, i):
@@ -156,20 +171,45 @@ def _transposed(generic, i):
         jvp = jvp_rule(generic)
     except MissingRuleError as error:
         raise MissingRuleError(
-            f"{generic.name} has no reverse derivative; add @{generic.name}.rule('vjp') or @{generic.name}.rule('jvp')"
+            f"{generic.name} has no reverse derivative; add @{generic.name}.rule('vjp') or @{generic.name}.rule('jvp') "
+            "under its declaration, or say differentiable=False"
         ) from error
 
     def vjp(ct, y, *xs, **params):
         def tangent(dx):
-            return jvp(tuple(dx if k == i else None for k in range(len(xs))), y, *xs, **params)
+            dy = jvp(tuple([dx if k == i else None for k in range(len(xs))]), y, *xs, **params)
+            return None if dy is None else match_tangent(dy, y, generic.name)
 
-        with ReverseRun(f"transpose of {generic.name}") as run:
-            dx = run.input(zeros_like(xs[i]))
-            dy = tangent(dx)
-            value, index = run.unwrap(dy)
-        return None if index is None else run.walk_back([(index, ct)], 1)[0]
+        return transpose(f"transpose of {generic.name}", tangent, xs[i], ct)
 
     return vjp
+
+
+def forward_rule(generic):
+    """The forward rule of an operation; where the card has reverse rules only, those, linear in ct, transposed."""
+    try:
+        return jvp_rule(generic)
+    except MissingRuleError:
+        if not {"vjp", "transpose"} & generic.card.rules.keys():
+            raise
+
+    def jvp(dxs, y, *xs, **params):
+        dy = None
+        for i, dx in enumerate(dxs):
+            if dx is not None:
+                pull = lambda ct, i=i: _rule(generic, i)(ct, y, *xs, **params)
+                part = transpose(f"transpose of {generic.name}", pull, y, dx)
+                dy = part if dy is None else dy if part is None else add(dy, part)
+        return dy
+
+    return jvp
+
+
+def transpose(name, linear, x, ct):
+    """The transpose of a linear function of values like x, applied to ct; None for zero."""
+    with ReverseRun(name) as run:
+        _, index = run.unwrap(linear(run.input(zeros_like(x))))
+    return None if index is None else run.walk_back([(index, ct)], 1)[0]
 
 
 class ReverseRun(Run):
@@ -185,10 +225,14 @@ class ReverseRun(Run):
 
     def close(self):
         super().close()
-        self.append = self._refuse
+        del self.append
 
-    def _refuse(self, node):
-        raise self.leaked()
+    def __getattr__(self, name):
+        """Asked only for what is missing: `append` after the end. (A stored refusal would tie the tape into a cycle, and
+        its arrays would live until the next garbage collection.)"""
+        if name == "append":
+            raise self.leaked()
+        raise AttributeError(name)
 
     def input(self, value):
         """Follow a value from here."""
@@ -201,7 +245,7 @@ class ReverseRun(Run):
             if x.run is not self:
                 raise self.foreign(x.run)
             return x.value, x.index
-        return x, None
+        return constant(x), None
 
     def walk_back(self, seeds, inputs):
         """Cotangents of the inputs, from those of results; None where an input has none.

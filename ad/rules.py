@@ -6,13 +6,14 @@ known here by name.
 
 import numpy as np
 
-from ..dispatch import MissingRuleError
+from ..dispatch import Layer, MissingRuleError, ShapeError, describe
 from ..dsl import add, broadcast_to, multiply, negative, zeros_like
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.axes import enclosing_axes
 from ..dsl.batching import replicated_axes, spread_function
 from ..dsl.ops.arithmetic import masked_product
 from ..dsl.ops.complex import astype, real
+from ..dsl.ops.create import beside
 from ..dsl.ops.named import psum_over
 from ..dsl.ops.reduce import sum_to
 
@@ -20,6 +21,13 @@ from ..dsl.ops.reduce import sum_to
 def differentiable(generic):
     """Whether the card admits derivatives at all."""
     return generic.card.differentiable
+
+
+def constant(x):
+    """x, a result that its transformation does not follow; an error if it belongs to one that has ended."""
+    if isinstance(x, Layer) and x.run.closed:
+        raise x.run.leaked()
+    return x
 
 
 def jvp_rule(generic):
@@ -49,8 +57,9 @@ def _jvp_from_partials(card):
 
     def jvp(dxs, y, *xs, **params):
         dy = None
-        for dx, partial in zip(dxs, card.partials, strict=True):
-            if dx is not None and partial is not None:
+        for i, dx in enumerate(dxs):
+            partial = None if dx is None else _entry(card.partials, i, card)
+            if partial is not None:
                 part = term(dx, partial, y, xs, params)
                 dy = part if dy is None else add(dy, part)
         return dy
@@ -89,20 +98,30 @@ def vjp_rule(generic, i):
     for name in ("vjp", "transpose"):
         rules = card.rules.get(name)
         if rules is not None:
-            return _pick(rules, i, card)
+            return _pick(rules, i, card, card.linear if name == "transpose" else None)
     if card.partials is not None:
-        return _vjp_from_partial(card, i)
+        return _vjp_from_partial(card, i, generic.params)
     return None
 
 
-def _pick(rules, i, card):
+def _pick(rules, i, card, positions):
+    """The rule for array i from a card's list (or function of i). positions: the arrays the list is for, None: all."""
     if callable(rules):
         return lambda ct, y, *xs, **params: rules(i, ct, y, *xs, **params)
-    positions = card.linear if "transpose" in card.rules and card.linear is not None else range(len(rules))
-    at = list(positions).index(i) if i in positions else None
-    if at is None or rules[at] is None:
+    if positions is not None and i not in positions:
         return nothing
-    return rules[at]
+    at = i if positions is None else list(positions).index(i)
+    return nothing if _entry(rules, at, card) is None else rules[at]
+
+
+def _entry(entries, i, card):
+    """Entry i of a list with one entry per array."""
+    if i >= len(entries):
+        raise MissingRuleError(
+            f"{card.name} has derivative rules for {len(entries)} array(s) and none for array {i}; its card needs one "
+            "for each array, None where there is no derivative"
+        )
+    return entries[i]
 
 
 def nothing(ct, y, *xs, **params):
@@ -110,22 +129,24 @@ def nothing(ct, y, *xs, **params):
     return None
 
 
-def _vjp_from_partial(card, i):
-    partial = card.partials[i]
+def _vjp_from_partial(card, i, params):
+    partial = _entry(card.partials, i, card)
     if partial is None:
         return nothing
     if partial == 1:
-        return lambda ct, y, *xs: ct
+        return lambda ct, y, *xs, **params: ct
     if partial == -1:
-        return lambda ct, y, *xs: negative(ct)
+        return lambda ct, y, *xs, **params: negative(ct)
     if card.singular:
         return lambda ct, y, *xs, **params: masked_product(ct, partial(y, *xs, **params))
-    return lambda ct, y, *xs: multiply(ct, partial(y, *xs))
+    if params:
+        return lambda ct, y, *xs, **params: multiply(ct, partial(y, *xs, **params))
+    return lambda ct, y, *xs: multiply(ct, partial(y, *xs))  # hot
 
 
-def match_cotangent(ct, y, x):
-    """A cotangent brought to its argument's space: its shape, its dtype (real stays real), and once for all lanes if the
-    argument is the same in all of them."""
+def match_cotangent(ct, y, x, name):
+    """A cotangent brought to its argument's space: its shape, its dtype (real stays real), and once for all lanes if
+    the argument is the same in all of them. name: of the operation, for the error."""
     kind = type(ct)
     if kind is type(x) and ct.dtype is x.dtype and ct.shape == x.shape and (kind is np.ndarray or not enclosing_axes()):
         return ct
@@ -137,17 +158,33 @@ def match_cotangent(ct, y, x):
             ct = psum_over(ct, axis)
     shape = shape_of(x)
     if shape_of(ct) != shape:
-        ct = sum_to(ct, shape) if len(shape_of(ct)) >= len(shape) else ct
-        ct = ct if shape_of(ct) == shape else broadcast_to(ct, shape=shape)
+        full = _common_shape(f"{name}: its reverse rule", ct, x)
+        ct = sum_to(ct if shape_of(ct) == full else broadcast_to(beside(ct, x), shape=full), shape)
     return match_dtype(ct, x)
 
 
-def match_tangent(dy, y):
+def match_tangent(dy, y, name):
     """A tangent brought to its value's shape and dtype."""
     shape = shape_of(y)
     if shape_of(dy) != shape:
-        dy = broadcast_to(dy, shape=shape)
+        if _common_shape(f"{name}: its forward rule", dy, y) != shape:
+            raise _misfit(f"{name}: its forward rule", dy, y)
+        dy = broadcast_to(beside(dy, y), shape=shape)
     return match_dtype(dy, y)
+
+
+def _common_shape(rule, ct, x):
+    try:
+        return np.broadcast_shapes(shape_of(ct), shape_of(x))
+    except ValueError:
+        raise _misfit(rule, ct, x) from None
+
+
+def _misfit(rule, ct, x):
+    return ShapeError(
+        f"{rule} returned {describe(ct)} of shape {list(shape_of(ct))} for {describe(x)} of shape {list(shape_of(x))}; it "
+        "must have that shape, or broadcast with it"
+    )
 
 
 def match_dtype(ct, x):

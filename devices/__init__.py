@@ -1,3 +1,21 @@
 """Where things run: devices, transfer, and the kernels of each array library."""
 
-from . import host
+from . import cuda, host
+from .device import (
+    Device,
+    DeviceError,
+    available_devices,
+    device,
+    device_of,
+    memory,
+    place,
+    register_devices,
+    synchronize,
+    to_device,
+)
+from .kernels import install_kernels, operand
+
+__all__ = [
+    "Device", "DeviceError", "available_devices", "device", "device_of", "install_kernels", "memory", "operand",
+    "place", "register_devices", "synchronize", "to_device",
+]  # fmt: skip

@@ -1,15 +1,14 @@
 """Containers: array types made of leaf arrays, such as `Diagonal`, outside of the layers.
 
-Transformations flatten their arguments and wrap the leaves, so the function sees `Diagonal(Dual)`; a container's methods
-are written in operations on the leaves and need no derivative, batching or tracing rule of their own.
+Transformations flatten their arguments and wrap the leaves, so the function sees `Diagonal(Dual)`; a container's
+methods are written in operations on the leaves and need no derivative, batching or tracing rule of their own.
 """
 
-import warnings
 from contextvars import ContextVar
 
 from . import tree
 from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
-from .layers import Array
+from .layers import Array, warn
 
 _mode = ContextVar("polyad_densify", default="warn")
 
@@ -21,13 +20,22 @@ class Container(Array):
     leaves: names of the attributes that hold arrays; static: names of those that do not.
     linear: whether leaves -> dense array is linear, so that tangents are of the same type.
     structure_ndim: how many trailing axes the structure spans; axes before them are batch axes, and they are the
-        leading axes of each leaf.
+        leading axes of each leaf. A type without leaves, or with batch axes elsewhere, defines `lanes` and `stacked`.
+    Its methods are written in operations on the leaves; one that returns NotImplemented leaves the call to a wider
+    method, to the operation's body, or to the dense form (guarded by `polyad.densify`).
     """
 
     leaves = static = ()
     linear = False
     structure_ndim = 0
     densifies = True
+    declared = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.densifies = cls.dense is not Container.dense
+        if cls.declared:  # a subclass of an array type is one, with the same leaves
+            _register(cls)
 
     @property
     def ndim(self):
@@ -64,11 +72,12 @@ class Tangent:
     """Tangent or cotangent of a container whose leaves do not enter linearly: one entry per leaf, added leafwise.
 
     It has no algebra of the container's type on purpose: a gradient step taken in, say, a low-rank type's arithmetic
-    is another matrix. Use `polyad.tree.map`.
+    is another matrix. Use `polyad.tree.map(lambda x, g: x - 0.1 * g, x, gradient)`, whose result has the type of x.
+    The entries have the leaves' names (`gradient.u`); a leaf without tangent space has `NoTangent`.
     """
 
-    def __init__(self, primal_type, leaves):
-        self.primal_type = primal_type
+    def __init__(self, primal_type, leaves, statics=()):
+        self.primal_type, self.statics = primal_type, tuple(statics)
         self.leaves = dict(zip(primal_type.leaves, leaves, strict=True))
 
     def __getattr__(self, name):
@@ -83,7 +92,7 @@ class Tangent:
         if not isinstance(other, Tangent) or other.primal_type is not self.primal_type:
             return NotImplemented
         added = [x + other.leaves[name] for name, x in self.leaves.items()]
-        return Tangent(self.primal_type, added)
+        return Tangent(self.primal_type, added, self.statics)
 
     def __repr__(self):
         return f"Tangent[{self.primal_type.__name__}]({self.leaves!r})"
@@ -91,9 +100,31 @@ class Tangent:
 
 tree.register(
     Tangent,
-    lambda t: (list(t.leaves.values()), t.primal_type),
-    lambda primal_type, leaves: Tangent(primal_type, leaves),
+    lambda t: (list(t.leaves.values()), (t.primal_type, t.statics)),
+    lambda static, leaves: Tangent(static[0], leaves, static[1]),
 )
+# so that `tree.map(f, x, tangent)` and `jvp(f, (x,), (tangent,))` pair the leaves of x and of its tangent
+tree.stand_ins[Tangent] = lambda t: rebuild(t.primal_type, t.leaves.values(), t.statics)
+
+
+def _register(cls):
+    """Make instances nodes of trees, by the leaves that the class names then."""
+    tree.register(
+        cls,
+        lambda x: ([getattr(x, name) for name in cls.leaves], x._statics()),
+        lambda statics, children: rebuild(cls, children, statics),
+        _Leaves(cls),
+    )
+
+
+class _Leaves:
+    """The names of a class's leaves, looked up when asked for: a subclass may declare others after it is registered."""
+
+    def __init__(self, cls):
+        self.cls = cls
+
+    def __iter__(self):
+        return iter(self.cls.leaves)
 
 
 def rebuild(cls, leaves, statics):
@@ -105,7 +136,7 @@ def rebuild(cls, leaves, statics):
 
 
 def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
-    """Class decorator: declare a subclass of `Container` as an array type of leaves.
+    """Class decorator: declare a subclass of `Container` as an array type of leaves; its own subclasses inherit that.
 
     leaves: names of the attributes that hold the leaf arrays, in order.
     static: names of the other attributes; their values must be hashable.
@@ -113,6 +144,21 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
         `Tangent[T]`.
     structure_ndim: number of trailing axes spanned by the structure (2 for a matrix type).
     Raises RegistrationError if the class is not a Container or lacks `shape` or `dtype`.
+
+    >>> import numpy as np, polyad as pa
+    >>> @pa.array_type(leaves=("values",), linear=True)
+    ... class Reversed(pa.Container):
+    ...     def __init__(self, values):
+    ...         self.values = values
+    ...     shape = property(lambda self: self.values.shape)
+    ...     dtype = property(lambda self: self.values.dtype)
+    ...     def dense(self):
+    ...         return self.values[..., ::-1]
+    >>> @pa.negative.method
+    ... def negative_reversed(x: Reversed, /):
+    ...     return Reversed(-x.values)
+    >>> pa.grad(lambda x: pa.sum((-x).dense()))(Reversed(np.ones(2)))
+    Reversed(values=array([-1., -1.]))
     """
 
     def declare(cls):
@@ -122,12 +168,9 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
             if not hasattr(cls, name) and name not in (*leaves, *static):
                 raise RegistrationError(f"@array_type: {type_name(cls)} must define {name!r}")
         cls.leaves, cls.static, cls.linear, cls.structure_ndim = tuple(leaves), tuple(static), linear, structure_ndim
-        cls.densifies = cls.dense is not Container.dense
-        tree.register(
-            cls,
-            lambda x: ([getattr(x, name) for name in cls.leaves], x._statics()),
-            lambda statics, children: rebuild(cls, children, statics),
-        )
+        if not cls.declared:
+            cls.declared = True
+            _register(cls)
         return cls
 
     return declare
@@ -140,7 +183,12 @@ def is_container(x):
 
 def as_tangent(value):
     """A tree of leafwise tangents in the primal's structure, with `Tangent[T]` for the non-linear containers."""
-    convert = lambda x: Tangent(type(x), [getattr(x, n) for n in x.leaves]) if is_container(x) and not x.linear else x
+
+    def convert(x):
+        if not is_container(x) or x.linear:
+            return x
+        return Tangent(type(x), [getattr(x, name) for name in x.leaves], x._statics())
+
     return tree.map(convert, value, is_leaf=is_container)
 
 
@@ -175,12 +223,8 @@ def densified(x, operation):
     if mode == "error":
         raise DensifyError(f'{text} and densify is "error"; write the method, or call .dense() where it is meant')
     if mode == "warn":
-        warnings.warn(
-            f"{text}: it becomes dense; write the method, call .dense() where it is meant, or allow it with "
-            'polyad.densify("allow")',
-            DensifyWarning,
-            stacklevel=4,
-        )
+        advice = 'write the method, call .dense() where it is meant, or allow it with polyad.densify("allow")'
+        warn(f"{text}: it becomes dense; {advice}", DensifyWarning)
     return x.dense()
 
 

@@ -19,6 +19,9 @@
       DensifyWarning, PerformanceWarning
 """
 
+import types
+import typing
+
 
 class PolyadError(Exception):
     """Base class of the library's exceptions."""
@@ -93,7 +96,9 @@ class PerformanceWarning(PolyadWarning):
 
 
 def type_name(cls):
-    """Short name of a class: builtins, NumPy's and ours bare, others with their module."""
+    """Short name of a class or union: builtins, NumPy's and ours bare, others with their module."""
+    if typing.get_origin(cls) in (typing.Union, types.UnionType):
+        return " | ".join(map(type_name, typing.get_args(cls)))
     module = getattr(cls, "__module__", "builtins")
     root = module.partition(".")[0]
     name = getattr(cls, "__qualname__", repr(cls))
@@ -103,10 +108,7 @@ def type_name(cls):
 def describe(x):
     """Type, dtype and shape of a value, never its numbers (an array may lie on a device)."""
     name = type_name(type(x))
-    shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
-    if isinstance(x, type) or shape is None or dtype is None:
-        return name
     try:
-        return f"{name}({dtype}{list(shape)})"
-    except TypeError:
+        return name if isinstance(x, type) else f"{name}({x.dtype}{list(x.shape)})"
+    except Exception:  # no array, or one whose attributes fail; a message must not
         return name

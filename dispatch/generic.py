@@ -6,20 +6,25 @@ answer is kept until the next registration. Being real functions, generics pickl
 
 import inspect
 import threading
+import types
 import typing
 import weakref
+from abc import ABCMeta
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import plum
 
-from .errors import RegistrationError, type_name
+from .errors import MethodError, PolyadError, RegistrationError, type_name
 from .kinds import On
 
 _all = weakref.WeakSet()  # every Generic, for invalidation and introspection
+_all_lock = threading.Lock()  # a WeakSet cannot be listed while another thread adds to it
+_owners = weakref.WeakKeyDictionary()  # implementation -> its Generics, for call_next
 
 
-_INLINE = ("type({0}) is first", "(type({0}) is second or type({0}) is number)")
+_INLINE = ("__type({0}) is __first", "(__type({0}) is __second or __type({0}) is __number)")
 
 
 class _Never:
@@ -39,7 +44,7 @@ class Method:
     @property
     def where(self):
         """file:line of the implementation, or the name of the library function that it is."""
-        function = inspect.unwrap(getattr(self.implementation, "raw", self.implementation))
+        function = inspect.unwrap(getattr(self.implementation, "library_function", self.implementation))
         code = getattr(function, "__code__", None)
         if code is None:
             return f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', function)}"
@@ -71,16 +76,22 @@ class Generic:
 
     function: the generated entry, which is what users hold.
     arity: number of dispatched arguments, or None if variadic or a sequence.
+    families: states of the generics whose methods serve many operations, this one among them; `members` are those.
     table: types -> target; nested by argument for two arguments, by type for one, by tuple of types otherwise.
     """
 
-    resolve = None  # function(generic, types, args) -> target, put here by resolve.py, which is built on this page
+    # put here by resolve.py, which is built on this page
+    resolve = None  # function(generic, types, args) -> target
+    prepare = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
 
     def __init__(self, prototype, sequence=False):
-        self.name = prototype.__name__
+        self.name = getattr(prototype, "__name__", "")
+        if not self.name.isidentifier():
+            raise RegistrationError(f"generic: {prototype!r} needs a name of its own; declare it with def")
         self.prototype = prototype
         self.card = None
         self.families = ()
+        self.members = weakref.WeakSet()
         self.table = {}
         self.methods = []
         self.by_next = {}
@@ -88,9 +99,11 @@ class Generic:
         self.lock = threading.RLock()
         self.slots = {}
         self.plum = plum.Function(_stub(self.name))
+        plum.Function._instances.remove(self.plum)  # plum would keep it, and us, for ever
         self._read_signature(prototype, sequence)
         self._make_entry()
-        _all.add(self)
+        with _all_lock:
+            _all.add(self)
 
     # ------------------------------------------------------------------ the entry
     def _read_signature(self, prototype, sequence):
@@ -101,6 +114,7 @@ class Generic:
         self.arrays = [p.name for p in parameters if p.kind is kinds.POSITIONAL_ONLY]
         self.variadic = next((p.name for p in parameters if p.kind is kinds.VAR_POSITIONAL), None)
         self.params = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]
+        self.keywords = next((p.name for p in parameters if p.kind is kinds.VAR_KEYWORD), None)
         self.sequence = sequence
         self.arity = None if sequence or self.variadic else len(self.arrays)
         if not self.arrays and not self.variadic:
@@ -110,38 +124,43 @@ class Generic:
             )
 
     def _make_entry(self):
+        """Compile the entry. Its own names begin with `__`, so that parameters may be called `table` or `type`."""
         head = str(self.signature.replace(return_annotation=inspect.Signature.empty, parameters=[
             p.replace(annotation=inspect.Parameter.empty, default=p.default if p.default is p.empty else _Name(p.name))
             for p in self.signature.parameters.values()
         ]))
-        statics = ", ".join(f"{p}={p}" for p in self.params)
+        statics = ", ".join([f"{p}={p}" for p in self.params] + ([f"**{self.keywords}"] if self.keywords else []))
+        first = fast = ""
         if self.sequence:
-            arrays, key = f"*{self.arrays[0]}", f"tuple([type(x) for x in {self.arrays[0]}])"
+            (xs,) = self.arrays
+            arrays, key = f"*{xs}", f"__tuple([__type(x) for x in {xs}])"
+            first = f"    if __type({xs}) is not __list and __type({xs}) is not __tuple: {xs} = __elements({xs})\n"
         elif self.variadic:
             arrays = ", ".join([*self.arrays, f"*{self.variadic}"])
-            key = "(" + "".join(f"type({a}), " for a in self.arrays) + f"*[type(x) for x in {self.variadic}])"
+            key = "(" + "".join(f"__type({a}), " for a in self.arrays) + f"*[__type(x) for x in {self.variadic}],)"
         else:
             arrays = ", ".join(self.arrays)
-            key = ", ".join(f"type({a})" for a in self.arrays)
-        lookup = f"table[type({self.arrays[0]})][type({self.arrays[1]})]" if self.arity == 2 else f"table[{key}]"
+            key = ", ".join(f"__type({a})" for a in self.arrays)
+        two = self.arity == 2
+        lookup = f"__table[__type({self.arrays[0]})][__type({self.arrays[1]})]" if two else f"__table[{key}]"
         call = ", ".join(part for part in (arrays, statics) if part)
-        fast = ""
-        if self.arity in (1, 2) and not self.params:
+        if self.arity in (1, 2) and not statics:
             test = " and ".join(_INLINE[i].format(a) for i, a in enumerate(self.arrays))
             fast = (
-                f"    if {test}:\n        try:\n            result = kernel({arrays})\n"
-                "            if result.dtype is not OBJECT: return result\n"
-                "        except Exception: pass\n"  # again on the slow path, which explains the error
+                f"    if {test}:\n        try:\n            __result = __kernel({arrays})\n"
+                "            if __result.dtype is not __OBJECT: return __result\n"
+                "        except __Exception: pass\n"  # again on the slow path, which explains the error
             )
         source = (
-            f"def {self.name}{head}:\n{fast}    try: target = {lookup}\n"
-            f"    except KeyError: target = miss({arrays})\n    return target({call})\n"
+            f"def {self.name}{head}:\n{first}{fast}    try: __target = {lookup}\n"
+            f"    except __KeyError: __target = __miss({arrays})\n    return __target({call})\n"
         )
         self.source = source
         defaults = {_Name(p.name).text: p.default for p in self.signature.parameters.values()}
         self.namespace = {
-            "table": self.table, "miss": self._miss, "first": _Never, "second": _Never, "number": _Never, "kernel": None,
-            "OBJECT": np.dtype("O"), "__builtins__": __builtins__, **defaults,
+            "__table": self.table, "__miss": self._miss, "__elements": self._elements, "__OBJECT": np.dtype("O"),
+            "__first": _Never, "__second": _Never, "__number": _Never, "__kernel": None, "__type": type, "__list": list,
+            "__tuple": tuple, "__Exception": Exception, "__KeyError": KeyError, "__name__": __name__, **defaults,
         }  # fmt: skip
         exec(compile(source, f"<generic {self.name}>", "exec"), self.namespace)
         entry = self.function = self.namespace[self.name]
@@ -149,6 +168,17 @@ class Generic:
         entry.__module__, entry.__qualname__ = prototype.__module__, prototype.__qualname__
         entry.__doc__, entry.__signature__ = prototype.__doc__, self.signature
         entry.generic, entry.method = self, self.method
+
+    def bind(self, *args, **params):
+        """(dispatched arguments, static parameters with their defaults) of a call; TypeError as the call raises."""
+        bound = self.signature.bind(*args, **params)
+        bound.apply_defaults()
+        given = bound.arguments
+        arrays = tuple(given[self.arrays[0]]) if self.sequence else tuple([given[name] for name in self.arrays])
+        if self.variadic:
+            arrays += given[self.variadic]
+        statics = {name: given[name] for name in self.params}
+        return arrays, {**statics, **given.get(self.keywords, {})}
 
     # ------------------------------------------------------------------ registration
     def method(self, implementation=None, /):
@@ -171,35 +201,70 @@ class Generic:
         return self.function if same_name else implementation
 
     def _annotations(self, implementation):
-        parameters = list(inspect.signature(implementation).parameters.values())
-        hints = typing.get_type_hints(implementation) if getattr(implementation, "__annotations__", None) else {}
-        types, varargs = [], None
+        """(types, type of the variable arguments) that an implementation declares for the dispatched arguments."""
+        name = getattr(implementation, "__name__", repr(implementation))
+        try:
+            parameters = list(inspect.signature(implementation).parameters.values())
+        except (TypeError, ValueError):
+            raise RegistrationError(
+                f"{self.name}: {name} shows no signature to dispatch on; wrap it in an annotated function"
+            ) from None
+        types, varargs, rest = [], None, []
         for p in parameters:
-            hint = hints.get(p.name, object)
-            if p.kind is p.VAR_POSITIONAL:
-                varargs = self._checked(hint, p.name)
-                break
-            if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or (self.arity is not None and len(types) == self.arity):
-                break
-            if self.arity is None and p.name in self.params:
-                break
-            types.append(self._checked(hint, p.name))
+            if rest or p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or self._is_static(p, len(types)):
+                rest.append(p)
+            elif p.kind is p.VAR_POSITIONAL:
+                varargs = self._type_of(implementation, p)
+                rest.append(p)
+            else:
+                types.append(self._type_of(implementation, p))
         if self.arity is not None and varargs is None and len(types) != self.arity:
             raise RegistrationError(
-                f"{self.name} takes {self.arity} array argument(s), but {implementation.__name__} declares {len(types)}"
+                f"{self.name} takes {self.arity} array argument(s), but {name} declares {len(types)}"
+            )
+        taken = {p.name for p in rest if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        lacking = [p for p in self.params if p not in taken]
+        if lacking and not any(p.kind is p.VAR_KEYWORD for p in rest):
+            raise RegistrationError(
+                f"{self.name} passes its parameter(s) {', '.join(lacking)} by keyword, but {name} does not take them; "
+                "add them to its signature, or **params"
             )
         return tuple(types), varargs
 
-    def _checked(self, hint, name):
+    def _is_static(self, parameter, place):
+        return place == self.arity or (self.arity is None and parameter.name in self.params)
+
+    def _type_of(self, implementation, parameter):
+        """The annotation of a parameter as a class or a union of classes."""
+        hint, name = parameter.annotation, parameter.name
+        if hint is parameter.empty:
+            return object
+        if isinstance(hint, str):
+            hint = self._evaluated(implementation, hint, name)
         if hint is typing.Any:
             return object
-        if hint is None or not plum.is_faithful(hint):
+        if hint is None:
+            return type(None)
+        if not typing.get_args(hint):
+            hint = typing.get_origin(hint) or hint  # typing.Callable is collections.abc.Callable
+        if not _decided_by_type(hint):
             raise RegistrationError(
-                f"{self.name}: the annotation of {name!r}, {hint!r}, is not decided by type({name}) alone, and one such "
-                "method would make every call of this function slow; annotate a class (or a union of classes) and "
+                f"{self.name}: the annotation of {name!r}, {hint!r}, is not decided by type({name}) alone, and one "
+                "such method would make every call of this function slow; annotate a class (or a union of classes) and "
                 "test the value inside the method"
             )
         return hint
+
+    def _evaluated(self, implementation, text, name):
+        """A postponed annotation; only those that are dispatched on are evaluated, and return types never."""
+        scope = getattr(inspect.unwrap(implementation), "__globals__", {})
+        try:
+            return typing.get_type_hints(types.SimpleNamespace(__annotations__={name: text}), scope)[name]
+        except Exception as error:
+            raise RegistrationError(
+                f"{self.name}: the annotation of {name!r}, {text!r}, cannot be evaluated where the method is defined "
+                f"({error}); name a class of the module's top level, or register without postponed annotations"
+            ) from error
 
     def add(self, implementation, types, varargs=None, kind=None):
         """Register an implementation for a signature given as types; seen by the next call."""
@@ -216,41 +281,71 @@ class Generic:
                 self.methods.remove(old)
             slot.methods[kind] = method
             self.methods.append(method)
+            with suppress(TypeError):  # an object without hash or weak references: call_next will not find it
+                _owners.setdefault(implementation, weakref.WeakSet()).add(self)
             self.uses_abc = self.uses_abc or any(_is_foreign_abc(t) for t in (*types, varargs))
             self.clear()
 
+    def join(self, family):
+        """Become a member of a family: a generic `family(op, *xs)` whose methods serve each member as `op`."""
+        self.families = (*self.families, family.generic)
+        family.generic.members.add(self)
+        self.clear()
+
     # ------------------------------------------------------------------ the table
     def clear(self):
-        """Forget every resolved target."""
+        """Forget every resolved target, also those of the members of this family."""
         with self.lock:
-            self.namespace.update(first=_Never, second=_Never, number=_Never)
+            self.namespace.update(dict.fromkeys(("__first", "__second", "__number"), _Never))
             self.table.clear()
             self.by_next.clear()
+        for member in list(self.members):
+            member.clear()
 
     def _miss(self, *args):
         """Resolve and remember the target for these arguments."""
         types = tuple([type(x) for x in args])
-        with self.lock:
-            target = Generic.resolve(self, types, args)
-            if self.arity == 1:
-                self.table[types[0]] = target
-            elif self.arity == 2:
-                self.table.setdefault(types[0], {})[types[1]] = target
-            else:
-                self.table[types] = target
-            self._remember_inline(types, getattr(target, "raw", None))
+        try:
+            Generic.prepare(types)
+            with self.lock:
+                target = Generic.resolve(self, types, args)
+                self._remember(types, target)
+        except PolyadError as error:
+            error.__suppress_context__ = True  # that the table had no entry is no news to the reader
+            raise
         return target
+
+    def _remember(self, types, target):
+        if self.arity == 1:
+            self.table[types[0]] = target
+        elif self.arity == 2:
+            self.table.setdefault(types[0], {})[types[1]] = target
+        else:
+            self.table[types] = target
+        self._remember_inline(types, getattr(target, "raw", None))
+
+    def _elements(self, xs):
+        """The one argument of a sequence operation as a tuple: an iterator must not be used up by the lookup."""
+        try:
+            elements = iter(xs)
+        except TypeError as error:
+            if isinstance(error, PolyadError):
+                raise
+            raise MethodError(
+                f"{self.name} takes a list or tuple of arrays, not {type_name(type(xs))}; write {self.name}([x, y])"
+            ) from None
+        return tuple(elements)
 
     def _remember_inline(self, types, raw):
         """Let the entry call a library's function itself for plain arrays, and for an array and a float."""
         if raw is None or types[0] is not np.ndarray or types[-1] not in (np.ndarray, float):
             return
-        if self.namespace["first"] is not _Never and self.namespace["kernel"] is not raw:
+        if self.namespace["__first"] is not _Never and self.namespace["__kernel"] is not raw:
             return
-        self.namespace["kernel"] = raw
+        self.namespace["__kernel"] = raw
         if len(types) == 2:
-            self.namespace["second" if types[1] is np.ndarray else "number"] = types[1]
-        self.namespace["first"] = np.ndarray
+            self.namespace["__second" if types[1] is np.ndarray else "__number"] = types[1]
+        self.namespace["__first"] = np.ndarray
 
     def __repr__(self):
         return f"<generic {self.name} with {len(self.methods)} methods>"
@@ -274,12 +369,29 @@ def _stub(name):
     return stub
 
 
+def owners(implementation):
+    """The generic functions that an implementation is a method of."""
+    try:
+        return tuple(_owners.get(implementation, ()))
+    except TypeError:  # an object without hash or weak references
+        return ()
+
+
+def parts(hint):
+    """The classes of a union, or the one class."""
+    return typing.get_args(hint) or (hint,)
+
+
+def _decided_by_type(hint):
+    """Whether isinstance(x, hint) follows from type(x): classes, unless their metaclass has its own idea."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return all(_decided_by_type(part) for part in parts(hint))
+    return isinstance(hint, type) and typing.get_origin(hint) is None and plum.is_faithful(hint)
+
+
 def _is_foreign_abc(hint):
     """An abstract base class whose `register` we cannot see (numbers.Number, collections.abc.*)."""
-    from abc import ABCMeta
-
-    parts = typing.get_args(hint) or (hint,)
-    return any(isinstance(t, ABCMeta) and "register" not in vars(type(t)) and type(t) is ABCMeta for t in parts)
+    return any(isinstance(t, ABCMeta) and type(t).register is ABCMeta.register for t in parts(hint))
 
 
 def generic(prototype=None, /, *, sequence=False):
@@ -309,10 +421,15 @@ def generic(prototype=None, /, *, sequence=False):
 
 def clear_all():
     """Forget every resolved target of every generic function (a class became a subclass of another)."""
-    for each in list(_all):
+    for each in _listed():
         each.clear()
 
 
 def all_generics():
     """Every generic function's state, in a stable order."""
-    return sorted(_all, key=lambda g: (g.prototype.__module__, g.name))
+    return sorted(_listed(), key=lambda g: (g.prototype.__module__, g.name))
+
+
+def _listed():
+    with _all_lock:
+        return list(_all)

@@ -2,13 +2,12 @@
 
 import itertools
 
-import plum
-
 from .containers import Container
 from .errors import MethodError, type_name
-from .generic import all_generics
+from .generic import all_generics, parts
 from .layers import Array, Layer
-from .resolve import choose, lookup, resolve
+from .order import is_narrower
+from .resolve import choose, container_claim, load_library, lookup, resolve
 
 
 def methods(function):
@@ -22,7 +21,8 @@ def methods(function):
 
 
 def which(function, *args):
-    """The method or target that a call takes; arguments are values, or classes standing for values.
+    """The method or target that a call takes; arguments are values, or classes standing for values (what follows the
+    dispatched arguments does not matter).
 
     Returns the `Method` where one is chosen by type, else the function of the layer or fallback that carries it out.
     Raises MethodError or AmbiguousMethodError as the call would.
@@ -30,14 +30,21 @@ def which(function, *args):
     generic = function.generic
     if generic.sequence and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
+    args = args[: generic.arity]  # what follows are static parameters
     types = tuple(a if isinstance(a, type) else type(a) for a in args)
     layered = generic.card is not None and any(issubclass(t, Layer) for t in types)
     contained = any(issubclass(t, Container) for t in types)
-    if not layered or contained:
+    if contained and generic.card is not None:
+        claim = container_claim(generic, types)
+        if claim is not None:
+            found = claim.slot.methods.get(None)
+            return found if found is not None else choose(generic, claim.slot, types, args)
+    elif not layered:
         slot = lookup(generic, types)
         if slot is not None:
             found = choose(generic, slot, types, args)
             return next((m for m in slot.methods.values() if m.implementation is found), found)
+    load_library(types)
     return resolve(generic, types, args)
 
 
@@ -45,7 +52,7 @@ def methodswith(cls):
     """Every method of every generic function that names the class in its signature."""
     found = []
     for generic in all_generics():
-        found += [m for m in generic.methods if any(t is cls for t in (*m.types, m.varargs))]
+        found += [m for m in generic.methods if any(cls in parts(t) for t in (*m.types, m.varargs))]
     return found
 
 
@@ -67,25 +74,28 @@ def ambiguities(module=None):
 
 def _ambiguities_of(generic):
     found = {}
-    for a, b in itertools.combinations(generic.methods, 2):
-        if a.kind is not b.kind:
-            continue
-        for meet in _meets(a, b):
+    pairs = [(a, b, 0) for a, b in itertools.combinations(generic.methods, 2) if a.kind is b.kind]
+    pairs += [(a, b, 1) for family in generic.families for a in generic.methods for b in family.methods if not a.kind]
+    for a, b, skip in pairs:
+        for meet in _meets(a, b, skip):
             try:
-                lookup(generic, meet)
+                if generic.card is not None and any(isinstance(t, type) and issubclass(t, Container) for t in meet):
+                    container_claim(generic, meet)
+                elif not skip:
+                    lookup(generic, meet)
             except MethodError as error:
                 found[meet] = f"{a} and {b}: {error}"
     return list(found.values())
 
 
-def _meets(a, b):
-    """The signatures at which two methods meet, argument by argument, and are not ordered."""
-    n = max(len(a.types), len(b.types))
-    first, second = _expand(a, n), _expand(b, n)
-    if first is None or second is None:
-        return
-    columns = [_common(s, t) for s, t in zip(first, second, strict=True)]
-    yield from itertools.product(*columns)
+def _meets(a, b, skip=0):
+    """The signatures at which two methods meet, argument by argument; `skip`: b is of a family and takes the
+    operation."""
+    n = max(1, len(a.types), len(b.types) - skip)
+    for length in (n, n + 1) if a.varargs and b.varargs else (n,):  # at n + 1 the variable ones meet
+        first, second = _expand(a, length), _expand(b, length + skip)
+        if first is not None and second is not None:
+            yield from itertools.product(*[_common(s, t) for s, t in zip(first, second[skip:], strict=True)])
 
 
 def _expand(method, n):
@@ -99,18 +109,22 @@ def _expand(method, n):
 
 def _common(s, t):
     """The classes that are both s and t: the narrower one, or loaded classes that inherit from both."""
-    if plum.Signature(s) <= plum.Signature(t):
+    if is_narrower(s, t):
         return [s]
-    if plum.Signature(t) <= plum.Signature(s):
+    if is_narrower(t, s):
         return [t]
-    if not (isinstance(s, type) and isinstance(t, type)):
-        return []
+    if len(parts(s)) + len(parts(t)) > 2:  # unions
+        return list(dict.fromkeys(c for a in parts(s) for b in parts(t) for c in _common(a, b)))
     return [c for c in _subclasses(s) if issubclass(c, t) and not issubclass(c, Layer)]
 
 
 def _subclasses(cls):
-    below = type.__subclasses__(cls)
-    return list(itertools.chain(below, *(_subclasses(c) for c in below)))
+    """The classes below a class, each once."""
+    found = {}
+    for c in type.__subclasses__(cls):
+        found[c] = None
+        found.update(dict.fromkeys(_subclasses(c)))
+    return list(found)
 
 
 def table(function):

@@ -75,9 +75,17 @@ def common_device(name, args):
             continue
         if found is None:
             found, first = device, x
-        elif device != found:
+        elif device != found and not _same_kind_alone(device, found):
             raise mixed_devices(name, first, found, x, device)
     return found
+
+
+def _same_kind_alone(a, b):
+    """One is known by its kind only (NumPy's arrays), and the other is the first device of that kind."""
+    if isinstance(a, type) == isinstance(b, type):
+        return False
+    kind, device = (a, b) if isinstance(a, type) else (b, a)
+    return device.kind is kind and not getattr(device, "ordinal", 0)
 
 
 def mixed_devices(name, x, x_device, y, y_device):

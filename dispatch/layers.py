@@ -5,9 +5,11 @@ the deepest class wins; its layer unwraps values of its own class and run, treat
 operation again. Nesting order alone decides, so there is no precedence, no ambiguity and no perturbation confusion.
 """
 
+import functools
 import numbers
 import sys
 import threading
+import warnings
 from abc import ABCMeta
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,8 +18,8 @@ import numpy as np
 
 from .errors import ConcreteValueError, LeakedLayerError
 
-_depth = ContextVar("polyad_depth", default=0)
-_package = str(Path(__file__).resolve().parent.parent)
+_innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
+_package = str(Path(__file__).resolve().parent.parent / "_")[:-1]  # with the separator: not a neighbour's folder
 _lock = threading.Lock()
 
 
@@ -46,8 +48,20 @@ class HostArray(metaclass=ArrayMeta):
 
 
 for host in (np.ndarray, np.generic, numbers.Number):
-    Array.register(host)
     HostArray.register(host)
+Array.register(HostArray)  # the class itself, so that a method for HostArray goes before one for Array
+
+
+def _while_open(concrete):
+    """A value that has left its transformation answers no `if` and is no index."""
+
+    @functools.wraps(concrete)
+    def checked(self):
+        if self.run.closed:
+            raise self.run.leaked()
+        return concrete(self)
+
+    return checked
 
 
 class Layer(Array):
@@ -63,6 +77,8 @@ class Layer(Array):
         super().__init_subclass__(**kwargs)
         if "depth" not in cls.__dict__:  # a kind, not one of its classes
             cls.classes = {}
+        if "concrete" in cls.__dict__:  # here, so that no kind can forget it
+            cls.concrete = _while_open(cls.concrete)
 
     def __class_getitem__(cls, depth):
         """`Kind[depth]`: the class for that depth, made once."""
@@ -92,13 +108,16 @@ class Layer(Array):
         )
 
 
+_THREAD = "a thread started inside a transformation must run in a copied context (contextvars.copy_context().run)"
+
+
 class Run:
     """One execution of a transformation; used as a context manager around the user's function.
 
     Closing it makes every later operation on its values a `LeakedLayerError`.
     """
 
-    __slots__ = ("closed", "depth", "name", "place")
+    __slots__ = ("closed", "depth", "name", "outer", "place")
 
     def __init__(self, name):
         self.name = name
@@ -111,20 +130,22 @@ class Run:
         return "an unknown place" if self.place is None else f"{self.place[0]}:{self.place[1]}"
 
     def __enter__(self):
-        self.depth = _depth.get() + 1
-        _depth.set(self.depth)
+        outer = self.outer = _innermost.get()
+        self.depth = 1 if outer is None else outer.depth + 1
+        _innermost.set(self)
         return self
 
     def __exit__(self, kind, error, traceback):
         self.close()
-        current = _depth.get()
-        if current != self.depth and error is None:
+        innermost = _innermost.get()
+        if self in open_runs():  # not if this one is left after its surroundings
+            _innermost.set(self.outer)
+        if innermost is not self and error is None:
             raise LeakedLayerError(
-                f"{self.name} (entered at {self.where}) ends at depth {current}, not at its own depth {self.depth}: "
-                "transformations must end in the order opposite to their beginning; a generator suspended inside "
-                "one must be finished before it ends"
+                f"{self.name} (entered at {self.where}) ends while {innermost.name if innermost else 'nothing'} is the "
+                "innermost transformation: they must end in the order opposite to their beginning; a generator "
+                "suspended inside one must be finished before it ends"
             )
-        _depth.set(self.depth - 1)
 
     def close(self):
         self.closed = True
@@ -143,14 +164,30 @@ class Run:
                 return run.leaked()
         return LeakedLayerError(
             f"values of two transformations of the same depth met: {self.name} (entered at {self.where}) and "
-            f"{other.name} (entered at {other.where}); a thread started inside a transformation must run in a "
-            "copied context (contextvars.copy_context().run)"
+            f"{other.name} (entered at {other.where}); {_THREAD}"
+        )
+
+    def elsewhere(self):
+        """The error for a value of this run among those of a thread that runs outside of it."""
+        return LeakedLayerError(
+            f"a value of {self.name} (entered at {self.where}, depth {self.depth}) was used at depth "
+            f"{current_depth()}, outside of that transformation; {_THREAD}"
         )
 
 
 def current_depth():
     """How many transformations enclose this point."""
-    return _depth.get()
+    run = _innermost.get()
+    return 0 if run is None else run.depth
+
+
+def open_runs():
+    """The runs of the transformations that enclose this point, innermost first."""
+    runs, run = [], _innermost.get()
+    while run is not None:
+        runs.append(run)
+        run = run.outer
+    return runs
 
 
 def caller():
@@ -168,17 +205,29 @@ def caller():
 
 
 _inside = {}  # source file -> whether it is the library's
+_warned = {}  # source file -> what the warnings module remembers of it
+
+
+def warn(text, category):
+    """Warn of the line of the user's code that led here, however deep in the library that is."""
+    place = caller()
+    if place is None:
+        warnings.warn(text, category, stacklevel=2)
+    else:
+        warnings.warn_explicit(text, category, *place, registry=_warned.setdefault(place[0], {}))
 
 
 def _is_inside(file):
     """Tests and tutorials lie below the package's folder in a checkout but are the user's code."""
     if file.startswith("<generic "):
         return True
-    return file.startswith(_package) and not file[len(_package) + 1 :].startswith(("tests", "tutorials", ".venv"))
+    return file.startswith(_package) and not file[len(_package) :].startswith(("tests", "tutorials", ".venv"))
 
 
 def refuse(x, what, advice):
     """Raise: Python asked `what` of a followed value, which would drop what the transformation follows."""
+    if x.run.closed:
+        raise x.run.leaked()
     raise ConcreteValueError(
         f"{what} of a {type(x).__name__} of {x.dtype}{list(x.shape)}: the number alone would lose what the "
         f"transformation follows; {advice}"

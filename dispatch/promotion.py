@@ -4,14 +4,16 @@ Rules are symmetric and their results are cached; two rules that disagree are re
 Numeric dtypes are not promoted here: they follow NumPy 2 (NEP 50).
 """
 
+import functools
+
 import numpy as np
 
 from .containers import Container
-from .errors import PromotionError, RegistrationError, type_name
+from .errors import PromotionError, RegistrationError, describe, type_name
 from .generic import generic
 
 _rules = {}  # (type, type) -> common type
-_cache = {}
+_cache = {}  # (type, type) -> common type, both ways round
 _converters = {}  # (from, to) -> function
 
 
@@ -20,6 +22,7 @@ def promotion_rule(first, second, common):
 
     Raises RegistrationError if another common type was registered for the pair.
     """
+    global _cache
     for pair in ((first, second), (second, first)):
         known = _rules.get(pair)
         if known is not None and known is not common:
@@ -28,7 +31,7 @@ def promotion_rule(first, second, common):
                 f"{type_name(common)}"
             )
     _rules[first, second] = _rules[second, first] = common
-    _cache.clear()
+    _cache = {}  # a new one: a search under way in another thread ends up in the old one
 
 
 def conversion(source, target):
@@ -41,42 +44,44 @@ def conversion(source, target):
     return register
 
 
-def promote_type(*types):
-    """The common type of the given types: equal types, a registered rule, or one that is a superclass of the others.
+def promote_type(first, *others):
+    """The common type of the given types, from left to right: equal types, the rule for the closest pair of their base
+    classes, or one that is a superclass of the other.
 
-    Raises PromotionError if there is none.
+    Raises PromotionError if there is none, or if rules for equally close pairs disagree.
 
     >>> import polyad as pa
     >>> pa.promote_type(bool, int, float).__name__
     'float'
     """
-    common = types[0]
-    for other in types[1:]:
-        common = _pair(common, other)
-    return common
+    return functools.reduce(_pair, others, first)
 
 
 def _pair(first, second):
     if first is second:
         return first
-    key = (first, second)
-    if key not in _cache:
-        _cache[key] = _find(first, second)
-    return _cache[key]
+    known = _cache
+    common = known.get((first, second))
+    if common is None:
+        common = known[first, second] = known[second, first] = _find(first, second)
+    return common
 
 
 def _find(first, second):
-    for a in first.__mro__:
-        for b in second.__mro__:
-            if (a, b) in _rules:
-                return _rules[a, b]
+    pairs = [(a, b) for a in first.__mro__ for b in second.__mro__ if (a, b) in _rules]
+    closest = [p for p in pairs if not any(q != p and issubclass(q[0], p[0]) and issubclass(q[1], p[1]) for q in pairs)]
+    found = {_rules[pair] for pair in closest}
+    if len(found) == 1:
+        return found.pop()
+    names = f"{type_name(first)} and {type_name(second)}"
+    if found:
+        rules = ", ".join(sorted(f"({type_name(a)}, {type_name(b)}): {type_name(_rules[a, b])}" for a, b in closest))
+        raise PromotionError(f"the rules {rules} disagree on {names}; say which with polyad.promotion_rule")
     if issubclass(first, second):
         return second
     if issubclass(second, first):
         return first
-    raise PromotionError(
-        f"no common type of {type_name(first)} and {type_name(second)}; say one with polyad.promotion_rule"
-    )
+    raise PromotionError(f"no common type of {names}; say one with polyad.promotion_rule")
 
 
 def promote(*values):
@@ -110,7 +115,12 @@ def convert(value, target):
         for wanted in (target, *target.__subclasses__()):
             function = _converters.get((source, wanted))
             if function is not None:
-                return function(value)
+                converted = function(value)
+                if isinstance(converted, target):
+                    return converted
+                raise PromotionError(
+                    f"the conversion of {type_name(source)} to {type_name(wanted)} returned {describe(converted)}"
+                )
     raise PromotionError(
         f"no conversion of {type_name(type(value))} to {type_name(target)}; register one with polyad.conversion"
     )

@@ -1,47 +1,66 @@
 """How a call finds its method: containers first, then layers, then kernels.
 
-1. A container among the arguments: the most specific method by plum, else a method of the operation's family, else the
-   body of a composite operation, else densify (guarded).
+1. A container among the arguments: the most specific of the operation's own methods and those of its family, else the
+   body of a composite operation, else densify (guarded). A method that returns NotImplemented says "not me".
 2. A layer among them and no container: the deepest layer carries the call out.
 3. Neither: the kernel for the types and the device.
 A generic function without a card (a user's own) has no rules, so its methods take containers and layers alike.
 """
 
 from abc import get_cache_token
+from functools import partial
+from threading import RLock
 
+import numpy as np
 import plum
 
 from .containers import Container, densified
-from .errors import (
-    AmbiguousMethodError,
-    LeakedLayerError,
-    MethodError,
-    MissingRuleError,
-    describe,
-    type_name,
-)
-from .generic import Generic, all_generics
+from .errors import AmbiguousMethodError, MethodError, MissingRuleError, ShapeError, type_name
+from .explain import ambiguous, describe_function, no_method
+from .generic import Generic, owners
 from .kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
-from .layers import Array, Layer
+from .layers import Array, Layer, current_depth
+from .order import make_signature, subclass_token
 
 lazy_libraries = {}  # top-level module of an array class -> function that registers its kernels
+_loading = RLock()
 
 
 def resolve(generic, types, args):
     """The target for arguments of these types; `args` are used for messages only."""
-    _load_library(types)
+    token = subclass_token()  # from before the search, during which another thread may register
     if generic.card is not None:
+        for t in types:
+            if issubclass(t, np.ndarray) and t is not np.ndarray:
+                _refuse_unlike(generic, t, args)
+        if generic.sequence and not types:
+            raise ShapeError(f"{generic.name}: the list of arrays is empty; give at least one")
         if any(issubclass(t, Container) for t in types):
-            return guarded(generic, container_target(generic, types, args))
+            return guarded(generic, container_target(generic, types, args), token)
         if any(issubclass(t, Layer) for t in types):
             return layer_target(generic, types)
-    return guarded(generic, kernel_target(generic, types, args))
+    return guarded(generic, kernel_target(generic, types, args), token)
+
+
+UNLIKE_ARRAYS = {
+    "MaskedArray": "masked arrays have rules of their own: x.filled(value), or polyad.where with the mask",
+    "matrix": "np.matrix has rules of its own: np.asarray(x)",
+}
+
+
+def _refuse_unlike(generic, t, args):
+    """Subclasses of NumPy's whose functions give other numbers or shapes than those of arrays."""
+    for base in t.__mro__:
+        if base.__name__ in UNLIKE_ARRAYS and base.__module__.partition(".")[0] == "numpy":
+            raise no_method(generic, args, UNLIKE_ARRAYS[base.__name__])
 
 
 def lookup(generic, types):
     """The slot of the most specific method for these types, or None; AmbiguousMethodError if there are several."""
+    subclass_token()
     try:
-        return generic.plum.resolve_method(plum.Signature(*types))[0]
+        with generic.lock:  # a family is asked by many operations at once, and plum registers late
+            return generic.plum.resolve_method(plum.Signature(*types))[0]
     except plum.NotFoundLookupError:
         return None
     except plum.AmbiguousLookupError as error:
@@ -50,25 +69,84 @@ def lookup(generic, types):
 
 # ---------------------------------------------------------------------- 1. containers
 def container_target(generic, types, args):
-    """Own method, family method, composite body, dense."""
-    slot = lookup(generic, types)
-    if slot is not None:
+    """The container's method, and behind it what happens if it returns NotImplemented."""
+    if not all(issubclass(t, Array) for t in types):
+        slot = lookup(generic, types)
+        if slot is None:
+            raise no_method(generic, args)
         return choose(generic, slot, types, args)
-    dense = densifying(generic, types, args)
-    for family in generic.families:
-        found = lookup(family, types)
-        if found is not None:
-            return _family_target(generic, found.methods[None].implementation, dense)
-    if generic.card.body is not None:
-        return generic.card.body
-    return dense
+    otherwise = generic.card.body or densifying(generic, types, args)
+    claim = container_claim(generic, types)
+    if claim is not None and claim.family is not None:
+        otherwise = _own_or(generic, types, args, otherwise)
+    return otherwise if claim is None else _unless_declined(claim.target(types, args), otherwise)
 
 
-def _family_target(generic, method, otherwise):
-    function = generic.function
+def _own_or(generic, types, args, otherwise):
+    """The operation's own method, for calls that its family declines; a clash among own methods is an error only then."""
+    try:
+        own = container_claim(generic, types, with_families=False)
+    except AmbiguousMethodError as clash:
+        message = str(clash)
 
+        def refuse(*args, **params):
+            raise AmbiguousMethodError(message)
+
+        return refuse
+    return otherwise if own is None else _unless_declined(own.target(types, args), otherwise)
+
+
+class _Claim:
+    """A method that could take a call: its signature, and its family if it is not the operation's own."""
+
+    def __init__(self, generic, slot, signature, family=None):
+        self.generic, self.slot, self.signature, self.family = generic, slot, signature, family
+
+    def beats(self, other, alone):
+        """Whether this claim goes before another. Own methods are those of the family with the operation fixed, so of two
+        equal signatures the own one wins; with one container type in the call its own methods always do."""
+        if alone and self.family is not other.family:
+            return self.family is None
+        if self.signature < other.signature:
+            return True
+        return self.signature <= other.signature and self.family is None and other.family is not None
+
+    def target(self, types, args):
+        if self.family is None:
+            return choose(self.generic, self.slot, types, args)
+        return partial(self.slot.methods[None].implementation, self.generic.function)
+
+
+def container_claim(generic, types, with_families=True):
+    """The claim that wins a call with containers, or None; AmbiguousMethodError if several claim it equally."""
+    claims = _claims(generic, types)
+    if with_families:
+        for family in generic.families:
+            claims += _claims(family, types, generic)
+    if len(claims) > 1:
+        alone = len({t for t in types if issubclass(t, Container)}) == 1
+        claims = [c for c in claims if not any(o is not c and o.beats(c, alone) for o in claims)]
+    if len(claims) > 1:
+        raise ambiguous(generic, types, [c.signature for c in claims])
+    return claims[0] if claims else None
+
+
+def _claims(generic, types, member=None):
+    """The applicable methods of a generic, or of a family, whose methods take the operation first."""
+    called, skip, found = plum.Signature(*types), member is not None, []
+    for (declared, varargs), slot in list(generic.slots.items()):
+        declared = declared[skip:]
+        if len(declared) > len(types) or (varargs is None and len(declared) < len(types)):
+            continue
+        signature = make_signature(declared, varargs)
+        if called <= signature:
+            found.append(_Claim(member or generic, slot, signature, generic if skip else None))
+    return found
+
+
+def _unless_declined(method, otherwise):
     def run(*args, **params):
-        result = method(function, *args, **params)
+        result = method(*args, **params)
         return otherwise(*args, **params) if result is NotImplemented else result
 
     return run
@@ -99,17 +177,43 @@ def layer_target(generic, types):
     top = {t for t in layers if t.depth == depth}
     winner = next((t for t in top if all(t is o or t.companion is _kind(o) for o in top)), None)
     if winner is None:
-        names = " and ".join(sorted(t.__name__ for t in top))
-
-        def mixed(*args, **params):
-            raise LeakedLayerError(
-                f"{generic.name}: values of two transformations of the same depth met ({names}); one of them has "
-                "ended, or runs in a thread that was started without contextvars.copy_context().run"
-            )
-
-        return mixed
+        return _met(types, depth)
     if generic.card.body is not None and not winner.keeps_composites:
-        return generic.card.body
+        return _while_open(types, depth, generic.card.body)  # the body may return an argument as it is
+    target = _layer_rule(generic, types, winner)
+    return target if len({t.depth for t in layers}) == 1 else _while_open(types, depth, target)
+
+
+def _met(types, depth):
+    """Values of two kinds of transformation at one depth: one of them has ended, or belongs to another thread."""
+    places = [i for i, t in enumerate(types) if issubclass(t, Layer) and t.depth == depth]
+
+    def refuse(*args, **params):
+        first, *others = [args[i].run for i in places]
+        raise first.foreign(next((run for run in others if run is not first), first))
+
+    return refuse
+
+
+def _while_open(types, depth, target):
+    """The target, for values that are all in use. The deepest layer checks its own and takes others as constants, so
+    it is here that a constant of a transformation that ended is noticed, and a value of a deeper transformation in a
+    thread that does not know of it."""
+    places = [i for i, t in enumerate(types) if issubclass(t, Layer)]
+    (deepest, *_) = [i for i in places if types[i].depth == depth]
+
+    def run(*args, **params):
+        for i in places:
+            if args[i].run.closed:
+                raise args[i].run.leaked()
+        if current_depth() < depth:
+            raise args[deepest].run.elsewhere()
+        return target(*args, **params)
+
+    return run
+
+
+def _layer_rule(generic, types, winner):
     target = winner.target(generic, types)
     if target is None:
         raise MissingRuleError(
@@ -118,7 +222,7 @@ def layer_target(generic, types):
     neutral = generic.card.rules.get("neutral")
     if neutral is None:
         return target
-    return lambda *args, **params: (neutral if params["axis"].depth > depth else target)(*args, **params)
+    return lambda *args, **params: (neutral if params["axis"].depth > winner.depth else target)(*args, **params)
 
 
 def _kind(cls):
@@ -137,7 +241,7 @@ def kernel_target(generic, types, args):
             otherwise = generic.card.body or generic.card.rules.get("neutral")
             if otherwise is not None:
                 return otherwise
-    raise no_method(generic, args)
+    raise no_method(generic, args, types=types)
 
 
 def choose(generic, slot, types, args):
@@ -150,14 +254,14 @@ def choose(generic, slot, types, args):
     if generic.card is not None and len(kinds) > 1:
         (k1, x1), (k2, x2) = list(kinds.items())[:2]
         raise mixed_devices(generic.name, x1, k1, x2, k2)
-    return _by_kind(generic, methods, next(iter(kinds), None), args)
+    return _by_kind(generic, methods, next(iter(kinds), None), args, types)
 
 
-def _by_kind(generic, methods, kind, args):
+def _by_kind(generic, methods, kind, args, types=None):
     method = methods.get(kind) or methods.get(None)
     if method is None:
         found = ", ".join(f"On[{k.__name__}]" for k in methods)
-        raise no_method(generic, args, f"there is a method for these types, but only for {found}")
+        raise no_method(generic, args, f"there is a method for these types, but only for {found}", types)
     return method.implementation
 
 
@@ -170,14 +274,15 @@ def _placed(generic, methods):
         kind = device if device is None or isinstance(device, type) else device.kind
         return _by_kind(generic, methods, kind, args)(*args, **params)
 
+    if len(methods) == 1:  # for introspection: which one it will be
+        run.__wrapped__ = next(iter(methods.values())).implementation
     return run
 
 
-def guarded(generic, target):
+def guarded(generic, target, token):
     """With abstract base classes of others in the signatures, notice that a class was registered with one."""
-    if not generic.uses_abc:
+    if not (generic.uses_abc or any(family.uses_abc for family in generic.families)):
         return target
-    token = get_cache_token()
     spread = generic.function if not generic.sequence else lambda *xs, **params: generic.function(xs, **params)
 
     def check(*args, **params):
@@ -189,128 +294,97 @@ def guarded(generic, target):
     return check
 
 
-def _load_library(types):
+def load_library(types):
+    """Have the kernels for these types registered. Other threads wait for the first one to finish."""
     for t in types:
         root = t.__module__.partition(".")[0]
         if root in lazy_libraries:
-            lazy_libraries.pop(root)()
+            with _loading:
+                load = lazy_libraries.get(root)
+                if load is None or load is _nothing:
+                    continue
+                lazy_libraries[root] = _nothing  # loading calls operations on such arrays itself
+                try:
+                    load()
+                except BaseException:
+                    lazy_libraries[root] = load
+                    raise
+                del lazy_libraries[root]
 
 
-# ---------------------------------------------------------------------- errors
-def no_method(generic, args, hint=None):
-    """`MethodError` with the three closest methods, their mismatches marked, and a hint."""
-    lines = [f"no method {generic.name}({', '.join(describe(x) for x in args)})"]
-    closest = sorted(generic.methods, key=lambda m: _distance(m, args))[:3]
-    for method in closest:
-        lines.append(f"  closest: {_marked(method, args)}  at {method.where}")
-    lines.append(f"  hint: {hint or _hint(generic, args)}")
-    return MethodError("\n".join(lines))
-
-
-def _expected(method, n):
-    types = list(method.types)
-    return types + [method.varargs] * (n - len(types)) if method.varargs else types
-
-
-def _matches(x, hint):
-    return plum.Signature(type(x)) <= plum.Signature(hint)
-
-
-def _distance(method, args):
-    expected = _expected(method, len(args))
-    return abs(len(expected) - len(args)) + sum(not _matches(x, t) for x, t in zip(args, expected, strict=False))
-
-
-def _marked(method, args):
-    expected = _expected(method, len(args))
-    parts = []
-    for i, t in enumerate(expected):
-        fits = i < len(args) and _matches(args[i], t)
-        parts.append(type_name(t) if fits else f"!{type_name(t)}")
-    return f"{method.generic.name}({', '.join(parts)})"
-
-
-def _hint(generic, args):
-    if any(isinstance(x, (list, tuple)) for x in args):
-        return "lists and tuples are not arrays: convert with polyad.asarray(…)"
-    if any(isinstance(x, str) or x is None for x in args):
-        return "the operation takes arrays and numbers only"
-    if not generic.methods:
-        return f"register one with @{generic.name}.method"
-    return f"register one for this type with @{generic.name}.method, or convert the argument"
-
-
-def ambiguous(generic, types, signatures):
-    """`AmbiguousMethodError` naming the method that would decide."""
-    candidates = [_expand(s, len(types)) for s in signatures]
-    meet = []
-    for column in zip(*candidates, strict=True):
-        best = column[0]
-        for t in column[1:]:
-            best = t if plum.Signature(t) <= plum.Signature(best) else best
-        meet.append(type_name(best))
-    shown = "\n".join(f"  candidate: {generic.name}({', '.join(map(type_name, c))})" for c in candidates)
-    return AmbiguousMethodError(
-        f"{generic.name}({', '.join(map(type_name, types))}) is ambiguous\n{shown}\n"
-        f"  hint: define {generic.name}({', '.join(meet)}), or polyad.combine_rule for the whole family"
-    )
-
-
-def _expand(signature, n):
-    return signature.expand_varargs(n)
+def _nothing():
+    pass
 
 
 def call_next(implementation, *args, **params):
     """From inside a method, call the next less specific one: `call_next(sin_mine, x)` inside `def sin_mine(x: Mine)`.
 
-    implementation: the method itself, as `@op.method` returned it.
+    implementation: the method itself, as `@op.method` returned it; give it a name other than the operation's. args: the
+    arguments as the method got them (a method of a family got the operation first).
     Raises MethodError if there is no further method and the operation has no other way (family, body, dense form).
     """
-    types = tuple([type(x) for x in args])
-    for generic in all_generics():
-        own = next((m for m in generic.methods if m.implementation is implementation), None)
-        if own is not None:
-            break
-    else:
-        raise MethodError(f"call_next: {implementation!r} is not a method of any generic function")
-    key = (implementation, types)
-    target = generic.by_next.get(key)
+    homes = owners(implementation)
+    if len(homes) != 1:
+        several = f"several generic functions ({', '.join(h.name for h in homes)})" if homes else "any generic function"
+        advice = "register a function of its own with each" if homes else "name the method other than its operation"
+        raise MethodError(f"call_next: {describe_function(implementation)} is {'' if homes else 'not '}a method of "
+                          f"{several}; {advice}")  # fmt: skip
+    (home,) = homes
+    member, arrays = home, args
+    if home.members and args and getattr(args[0], "generic", None) in home.members:
+        member, arrays = args[0].generic, args[1:]
+    types = tuple([type(x) for x in arrays])
+    key = (implementation, types, subclass_token())
+    target = member.by_next.get(key)
     if target is None:
-        target = generic.by_next[key] = _next_target(generic, own, types, args)
-    return target(*args, **params)
+        with member.lock:
+            target = member.by_next[key] = _next_target(home, member, implementation, types, arrays)
+    return target(*arrays, **params)
 
 
-def _next_target(generic, own, types, args):
-    mine = _signature(own)
-    wider = [m for m in generic.methods if m is not own and mine < _signature(m) and m.kind in (None, own.kind)]
-    called = plum.Signature(*types)
-    wider = [m for m in wider if called <= _signature(m)]
-    best = [m for m in wider if not any(_signature(o) < _signature(m) for o in wider)]
+def _next_target(home, member, implementation, types, args):
+    """What is left of the search for a method when all that is not wider than the given one is taken away."""
+    own = [c for c in _claims(home, types, None if home is member else member) if _implements(c, implementation)]
+    if not own:
+        raise no_method(member, args, f"call_next: {describe_function(implementation)} does not take these arguments")
+    mine = next(c for c in own if all(c.signature <= o.signature for o in own))
+    claims = _claims(member, types)
+    for family in member.families:
+        claims += _claims(family, types, member)
+    claims = [c for c in claims if not _implements(c, implementation) and mine.beats(c, alone=False)]
+    best = [c for c in claims if not any(o is not c and o.beats(c, alone=False) for o in claims)]
     if len(best) > 1:
-        raise ambiguous(generic, types, [_signature(m) for m in best])
+        raise ambiguous(member, types, [c.signature for c in best])
+    otherwise = None
+    if member.card is not None and any(issubclass(t, Container) for t in types):
+        otherwise = member.card.body or densifying(member, types, args)
     if best:
-        return best[0].implementation
-    if generic.card is not None and any(issubclass(t, Container) for t in types):
-        return generic.card.body or densifying(generic, types, args)
-    raise no_method(generic, args, "call_next found no less specific method")
+        target = best[0].target(types, args)
+        return target if otherwise is None else _unless_declined(target, otherwise)
+    if otherwise is None:
+        raise no_method(member, args, "call_next found no less specific method")
+    return otherwise
 
 
-def _signature(method):
-    extra = {} if method.varargs is None else {"varargs": method.varargs}
-    return plum.Signature(*method.types, **extra)
+def _implements(claim, implementation):
+    return any(m.implementation is implementation for m in claim.slot.methods.values())
 
 
 def invoke(function, types, *args, **params):
     """Call the method that these types would choose, whatever the arguments' own types are (Julia's `invoke`).
 
-    function: a generic function. types: tuple of classes, one per dispatched argument.
-    Raises MethodError if there is no such method.
+    function: a generic function. types: tuple of classes, one per dispatched argument (for a sequence, per element).
+    args, params: as for the function itself. Raises MethodError if there is no such method.
     """
-    generic = function.generic
-    slot = lookup(generic, tuple(types))
+    generic, types = function.generic, tuple(types)
+    arrays, statics = generic.bind(*args, **params)
+    slot = lookup(generic, types) if len(types) == len(arrays) else None
     if slot is None:
-        raise MethodError(f"invoke: no method {generic.name}({', '.join(map(type_name, types))})")
-    return choose(generic, slot, tuple(types), args)(*args, **params)
+        raise MethodError(
+            f"invoke: no method {generic.name}({', '.join(map(type_name, types))}) for {len(arrays)} argument(s)"
+        )
+    return choose(generic, slot, types, arrays)(*arrays, **statics)
 
 
 Generic.resolve = staticmethod(resolve)
+Generic.prepare = staticmethod(load_library)

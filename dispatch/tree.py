@@ -5,15 +5,20 @@ the one seam through which the library uses it.
 """
 
 import dataclasses
+import functools
+import threading
 
 import numpy as np
 import optree
 
-from .errors import StructureError
+from .errors import RegistrationError, StructureError, type_name
 
 NAMESPACE = "polyad"
 _plain = {np.ndarray, float, int, complex, bool, np.float64}  # certainly leaves: optree need not be asked
 _seen = set()  # classes looked at for being dataclasses
+_nodes = set()  # classes registered here
+_lock = threading.Lock()
+stand_ins = {}  # class -> function(instance) -> the node it may stand for where another structure is expected
 
 
 class _Leaf:
@@ -29,6 +34,9 @@ class _Leaf:
 
     __hash__ = object.__hash__
 
+    def __reduce__(self):
+        return "LEAF"
+
     def __repr__(self):
         return "*"
 
@@ -36,17 +44,29 @@ class _Leaf:
 LEAF = _Leaf()
 
 
-def register(cls, flatten, unflatten):
+def register(cls, flatten, unflatten, names=None):
     """Make instances of `cls` nodes of pytrees.
 
     flatten: function(instance) -> (children, static), with `static` hashable and comparable.
     unflatten: function(static, children) -> instance.
+    names: the attributes that hold the children, for paths.
+    Raises RegistrationError if the class is registered already, or is one that pytrees know by themselves.
     """
-    optree.register_pytree_node(
-        cls, lambda x: (*flatten(x), None), lambda static, children: unflatten(static, children), namespace=NAMESPACE
-    )
-    _seen.add(cls)
+    try:
+        _register(cls, flatten, unflatten, names)
+    except (TypeError, ValueError) as error:
+        raise RegistrationError(f"tree.register: {type_name(cls)} is a node of pytrees already") from error
     return cls
+
+
+def _register(cls, flatten, unflatten, names):
+    entry = optree.AutoEntry if names is None else optree.GetAttrEntry
+    optree.register_pytree_node(
+        cls, lambda x: (*flatten(x), names), lambda static, children: unflatten(static, children),
+        path_entry_type=entry, namespace=NAMESPACE,
+    )  # fmt: skip
+    _nodes.add(cls)
+    _seen.add(cls)  # last: who finds it here finds it among the nodes too
 
 
 def _register_dataclass(cls):
@@ -64,7 +84,7 @@ def _register_dataclass(cls):
             object.__setattr__(made, name, value)
         return made
 
-    register(cls, flatten, unflatten)
+    _register(cls, flatten, unflatten, dynamic)
 
 
 def flatten(tree, is_leaf=None):
@@ -72,17 +92,20 @@ def flatten(tree, is_leaf=None):
     if type(tree) in _plain:
         return [tree], LEAF
     while True:
+        known = len(_nodes)
         leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
-        again = False
-        for leaf in leaves:
-            cls = type(leaf)
-            if cls not in _seen:
-                _seen.add(cls)
-                if dataclasses.is_dataclass(cls):
-                    _register_dataclass(cls)
-                    again = True
-        if not again:
+        for cls in {type(leaf) for leaf in leaves} - _seen:
+            _meet(cls)
+        if len(_nodes) == known:  # else a class among the leaves became a node, here or in another thread
             return leaves, LEAF if structure.is_leaf() else structure
+
+
+def _meet(cls):
+    """Look at a class for the first time: a dataclass becomes a node."""
+    with _lock:
+        if cls not in _seen and dataclasses.is_dataclass(cls):
+            _register_dataclass(cls)
+        _seen.add(cls)
 
 
 def unflatten(structure, leaves):
@@ -116,8 +139,6 @@ def map(function, tree, *rest, is_leaf=None):
 
 def reduce(function, tree, *initial):
     """Fold a function over the leaves of a tree, from the left."""
-    import functools
-
     return functools.reduce(function, leaves(tree), *initial)
 
 
@@ -139,8 +160,15 @@ def match(shape, tree, where, is_leaf=None):
     """The leaves of `tree`, which must have the structure `shape`; a `StructureError` naming both if not."""
     found, other = flatten(tree, is_leaf)
     if other != shape:
+        found, other = flatten(_substituted(tree), is_leaf)
+    if other != shape:
         raise StructureError(f"{where}: the structures of two trees differ: {show(shape)} and {show(other)}")
     return found
+
+
+def _substituted(tree):
+    """The tree with each stand-in (a tangent of a container) as the node it stands for."""
+    return map(lambda x: stand_ins[type(x)](x) if type(x) in stand_ins else x, tree, is_leaf=lambda x: type(x) in stand_ins)
 
 
 def show(shape):
@@ -153,6 +181,7 @@ def broadcast_prefix(prefix, tree, where, is_leaf=None):
 
     None in `prefix` is an entry like any other, so `in_axes=(0, None)` says what it looks like.
     """
+    flatten(prefix)  # so that its dataclasses are known as nodes
     marked = optree.tree_map(lambda a: _NONE if a is None else a, prefix, none_is_leaf=True, namespace=NAMESPACE)
     model = map(lambda unit: 0, tree, is_leaf=is_leaf)
     try:

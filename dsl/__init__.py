@@ -1,8 +1,10 @@
 """The array language: operations, batching, tracing, programs. Array types lie in `dsl.arrays`."""
 
 from . import numpy_protocol, operators
+from .avals import Aval, eval_shape, reduced_axes
 from .batching import Batched, Replicated
 from .card import Card, bilinear, composite, elementwise, linear, opaque, operations, reduction
+from .families import bilinear_family, claim, combine_rule, elementwise_family, linear_family, reduction_family
 from .ir import Program
 from .ops.arithmetic import (
     add,
@@ -25,6 +27,14 @@ from .ops.arithmetic import (
     subtract,
     trunc,
 )
+from .ops.bitwise import (
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+)
 from .ops.compare import (
     equal,
     greater,
@@ -44,10 +54,12 @@ from .ops.compare import (
 from .ops.complex import abs, angle, astype, conj, imag, real, stop_gradient
 from .ops.create import (
     arange,
+    arange_like,
     array,
     asarray,
     empty,
     eye,
+    eye_like,
     full,
     full_like,
     linspace,
@@ -57,7 +69,7 @@ from .ops.create import (
     zeros_like,
 )
 from .ops.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10, power, sqrt
-from .ops.indexing import Slice, at, getitem, index, index_add, index_set, take
+from .ops.indexing import Slice, at, getitem, index, index_add, index_set, join_index, take
 from .ops.linalg import dot, matmul, outer, vecdot
 from .ops.named import all_gather, axis_index, axis_size, pmax, pmean, pmin, psum
 from .ops.reduce import all, any, max, mean, min, prod, sum
@@ -65,6 +77,7 @@ from .ops.shape import (
     broadcast_to,
     concatenate,
     expand_dims,
+    full_permutation,
     matrix_transpose,
     moveaxis,
     ravel,

@@ -4,6 +4,7 @@ Regular cards need no shape rule: broadcasting or the reduced axes give the shap
 one element, gives the dtype, so promotion is NumPy's and nobody's copy of it.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -45,11 +46,18 @@ def shape_of(x):
 
 
 def dtype_of(x):
-    """dtype of an array, layer value or number (Python numbers: that of NumPy's array of them)."""
+    """NumPy's dtype of an array, layer value or number (Python numbers: that of NumPy's array of them)."""
     try:
-        return x.dtype
+        dtype = x.dtype
     except AttributeError:
         return np.asarray(x).dtype
+    return dtype if isinstance(dtype, np.dtype) else _named_dtype(dtype)
+
+
+@functools.cache
+def _named_dtype(dtype):
+    """NumPy's dtype of the same name as another library's, such as `torch.float32`."""
+    return np.dtype(str(dtype).rpartition(".")[2])
 
 
 def ndim_of(x):
@@ -91,6 +99,19 @@ def normalize_axis(name, axis, ndim):
     if not -ndim <= axis < ndim:
         raise ShapeError(f"{name}: axis {axis} is out of range for an array with {ndim} axes")
     return axis % ndim
+
+
+def eval_shape(op, *xs, **params):
+    """Shape and dtype that an operation would give, without computing it.
+
+    op: an operation that is not composite. xs: arrays, layer values, array types, Avals or numbers.
+    Returns an Aval with `shape` and `dtype`. Raises ShapeError, MissingRuleError.
+
+    >>> import numpy as np, polyad as pa
+    >>> print(pa.eval_shape(pa.matmul, np.ones((2, 3)), np.ones((3, 4))))
+    float64[2,4]
+    """
+    return infer(op, [x if is_number(x) else aval_of(x) for x in xs], params)
 
 
 def infer(function, avals, params):

@@ -3,6 +3,7 @@
 from contextvars import ContextVar
 
 from ..dispatch import AxisNameError
+from .avals import shape_of
 
 _axes = ContextVar("polyad_axes", default=())
 
@@ -10,8 +11,9 @@ _axes = ContextVar("polyad_axes", default=())
 class Axis:
     """One mapped axis. name: as given (or None); size: lanes in all; depth: of the map's layer.
 
-    A map over several processes derives from it: `local` lanes are here, the first of them is number `offset`, and
-    `across` and `vary` talk to the other processes.
+    A map over several processes derives from it (`spans_processes`): of the lanes, `local` run here, the first of
+    them is number `offset`, `own` leaves out those that another process counts, and `across`, `join` and `leave` talk
+    to the other processes.
     """
 
     offset = 0
@@ -26,13 +28,20 @@ class Axis:
         """The number of each lane, as an integer in every lane."""
         return self.run.batched(self.run.numbers())
 
-    def across(self, how, value, **params):
-        """Combine a value that is already reduced over the lanes here with those of the other processes."""
+    def own(self, lanes):
+        """Of values of the lanes here (axis 0), those that count here."""
+        return lanes
+
+    def across(self, how, value):
+        """Combine what the lanes here give to a collective (how: "sum" of them, or all to "gather") with the rest."""
         return value
 
-    def vary(self, value, run):
-        """A value that is the same in all lanes, on its way into an operation of the lanes."""
-        return value
+    def join(self, outputs):
+        """Structure and units of the results over all lanes, from the `Outputs` here."""
+        return outputs.leaves()
+
+    def leave(self, signal):
+        """A signal of an enclosing map ends the pass under way."""
 
     def __enter__(self):
         _axes.set((*_axes.get(), self))
@@ -43,6 +52,20 @@ class Axis:
 
     def __repr__(self):
         return repr(self.name)
+
+
+class Stacked:
+    """A value of each lane along axis 0 (same=False), or one value for all lanes (same=True)."""
+
+    __slots__ = ("same", "value")
+
+    def __init__(self, value, same):
+        self.value, self.same = value, same
+
+    @property
+    def shape(self):
+        """The shape in one lane."""
+        return shape_of(self.value)[0 if self.same else 1 :]
 
 
 def enclosing_axes():
@@ -57,5 +80,6 @@ def find_axis(name, operation):
             return axis
     bound = ", ".join(repr(a.name) for a in _axes.get() if a.name is not None) or "none"
     raise AxisNameError(
-        f"{operation}: no axis named {name!r} here (bound: {bound}); call it inside vmap or pmap with axis_name={name!r}"
+        f"{operation}: no axis named {name!r} here (bound: {bound}); call it inside vmap or pmap with "
+        f"axis_name={name!r}"
     )

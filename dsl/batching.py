@@ -10,7 +10,9 @@ import warnings
 import numpy as np
 
 from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, refuse
-from .avals import ndim_of, normalize_axis, shape_of
+from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
+from .libraries import asarray_like, host_copy
+from .ops.create import arange_like
 from .ops.shape import reshape, stack
 
 
@@ -22,7 +24,7 @@ class Split(BaseException):
 
 
 class Need(BaseException):
-    """A part of the lanes reached a collective; `value` is its contribution."""
+    """A part of the lanes reached a collective; `value` is its contribution, a `Stacked`."""
 
     def __init__(self, run, signature, value, perform):
         self.run, self.signature, self.value, self.perform = run, signature, value, perform
@@ -31,22 +33,29 @@ class Need(BaseException):
 def show(signature):
     """A collective's signature as text."""
     name, shape, dtype = signature
-    return f"{name} of {dtype}{list(shape)}"
+    return f"{name} of {dtype or 'number'}{list(shape)}"
+
+
+def fits(signature, other):
+    """Whether two parts of the lanes mean the same collective; a Python number takes any dtype."""
+    return signature[:2] == other[:2] and (signature[2] == other[2] or None in (signature[2], other[2]))
 
 
 class LanesRun(Run):
     """One pass of a mapped function over some of the lanes.
 
     lanes: their numbers among the lanes of this process, or None for all. log: results of the collectives so far.
+    answers: what Python was told about values of these lanes, kept where other processes have lanes too.
     """
 
-    __slots__ = ("axis", "lanes", "log", "position", "size", "varied")
+    __slots__ = ("answers", "asked", "axis", "example", "lanes", "log", "position", "size")
 
     def __init__(self, name, axis, lanes, log):
         super().__init__(name)
         self.axis, self.lanes, self.log = axis, lanes, log
         self.size = axis.local if lanes is None else len(lanes)
-        self.position, self.varied = 0, {}
+        self.position, self.asked, self.answers = 0, 0, []
+        self.example = None  # one of the mapped arrays, for arrays made on their device
 
     def __enter__(self):
         super().__enter__()
@@ -55,17 +64,20 @@ class LanesRun(Run):
 
     def batched(self, value):
         """A value with these lanes as axis 0, as the lanes see it."""
+        self.example = value
         return Batched[self.depth](value, self)
 
     def numbers(self):
         """The numbers of these lanes along the whole axis."""
-        return self.axis.offset + (np.arange(self.size) if self.lanes is None else np.asarray(self.lanes))
+        lanes = arange_like(self.example, self.size) if self.lanes is None else asarray_like(self.lanes, self.example)
+        return self.axis.offset + lanes
 
-    def collective(self, signature, value, perform):
+    def collective(self, name, value, perform):
         """The result of one collective over all lanes, the same in each: from the log, or run now, or asked for.
 
-        signature: operation, shape and dtype, equal in all parts. perform: function of the values of all lanes.
+        name: the operation. value: `Stacked`, what these lanes give. perform: function of that of all lanes here.
         """
+        signature = (name, value.shape, None if is_number(value.value) else str(dtype_of(value.value)))
         number = self.position
         self.position += 1
         if number == len(self.log):
@@ -73,7 +85,7 @@ class LanesRun(Run):
                 raise Need(self, signature, value, perform)
             self.log.append((signature, perform(value)))
         logged, result = self.log[number]
-        if logged != signature:
+        if not fits(logged, signature):
             raise LaneSplitError(
                 f"{self.name}: lanes that took different paths meet different collectives: {show(logged)} and "
                 f"{show(signature)}; all lanes must call the same ones in the same order"
@@ -91,7 +103,7 @@ class _Lanes(Layer):
 
     @property
     def dtype(self):
-        return self.value.dtype
+        return dtype_of(self.value)
 
     @property
     def below(self):
@@ -112,7 +124,7 @@ class _Lanes(Layer):
 
 def concrete(x):
     """x as a plain NumPy array, through all layers."""
-    return x.concrete() if isinstance(x, Layer) else np.asarray(x)
+    return x.concrete() if isinstance(x, Layer) else host_copy(x)
 
 
 class Replicated(_Lanes):
@@ -132,10 +144,13 @@ class Replicated(_Lanes):
         spread = spread_function(generic)
         mine = [t is cls for t in types]
         whose = mine.index(True)
+        neutral = generic.card.rules.get("neutral")
 
         def run(*args, **params):
             r = args[whose].run
             check_runs(r, args, cls)
+            if neutral is not None and params["axis"].depth == cls.depth:
+                return neutral(args[whose].value, **params)
             y = spread(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
             return tuple(cls(part, r) for part in y) if type(y) is tuple else cls(y, r)
 
@@ -165,15 +180,18 @@ class Batched(_Lanes):
     def concrete(self):
         """The one answer of all lanes, or a Split into the groups that agree."""
         answers = concrete(self.value)
-        if len(answers) == 0:
-            return np.zeros(answers.shape[1:], answers.dtype)
-        if answers.dtype.kind == "f" and answers.ndim == 1:
+        if len(answers) == 0:  # nobody answers: no and yes in turn, so that both `while c` and `while not c` end
+            self.run.asked += 1
+            return np.full(answers.shape[1:], self.run.asked % 2 == 0 and answers.dtype.kind == "b", answers.dtype)
+        if answers.dtype.kind in "fc":
             refuse(self, "the value", "lanes can be split by booleans and integers only")
         rows = answers.reshape(len(answers), -1)
         groups = {}
         for lane, row in enumerate(map(bytes, np.ascontiguousarray(rows))):
             groups.setdefault(row, []).append(lane)
         if len(groups) == 1:
+            if self.run.axis.spans_processes:
+                self.run.answers.append(row.hex())
             return answers[0]
         raise Split(self.run, list(groups.values()))
 
@@ -191,13 +209,7 @@ class Batched(_Lanes):
         def run(*args, **params):
             r = args[whose].run
             check_runs(r, args, cls, replicated)
-            if r.axis.spans_processes:
-                xs = [
-                    a.value if b else r.axis.vary(a.value if i else a, r)
-                    for a, b, i in zip(args, batched, inside, strict=True)
-                ]
-            else:
-                xs = [a.value if i else a for a, i in zip(args, inside, strict=True)]
+            xs = [a.value if i else a for a, i in zip(args, inside, strict=True)]
             y = rule(r.size, xs, batched, **params)
             return tuple(cls(part, r) for part in y) if type(y) is tuple else cls(y, r)
 

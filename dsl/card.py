@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..dispatch import RegistrationError, generic
+from .families import FAMILIES
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
 
@@ -33,7 +34,8 @@ class Card:
     linear (jointly for kind linear, separately for bilinear; None: all). body: definition in other operations.
     kernel: the operation's name in NumPy-like libraries, None if they have none; numpy: names of the NumPy functions it
     answers for. c: C expression in x0, x1. samples: functions rng -> args, or (args, params), used by generated tests.
-    no_rule: name of rule -> reason why there is none.
+    no_rule: name of rule -> reason why there is none. collective: it or its transpose talks to other processes, so it is
+    not dropped where its result is unused, nor its reverse rule where the cotangent is zero.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Card:
     samples: tuple = ()
     rules: dict = field(default_factory=dict)
     no_rule: dict = field(default_factory=dict)
+    collective: bool = False
 
 
 operations = {}  # name -> generic function, for every card
@@ -65,6 +68,8 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
             facts[key] = tuple(facts[key])
     card = Card(name, kind, body=body, kernel=kernel, numpy=tuple(numpy), linear=linear, no_rule=no_rule or {}, **facts)
     function.generic.card = card
+    if kind in FAMILIES and not sequence:
+        function.generic.join(FAMILIES[kind])
     function.card = card
     function.rule = lambda which: _rule_setter(function, which)
     operations[name] = function

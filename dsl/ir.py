@@ -3,11 +3,16 @@
 Evaluating a program calls the public operations again, so every transformation applies to a program as to any function.
 """
 
+import itertools
+import keyword
+import math
+
 import numpy as np
 
-from ..dispatch import StructureError, tree
+from ..dispatch import ConcreteValueError, Layer, StructureError, tree
 from .avals import aval_of, is_number
 from .batching import spread_function
+from .libraries import host_copy
 
 
 class Var:
@@ -48,11 +53,14 @@ class Program:
         return tree.unflatten(self.out_structure, evaluate(self, leaves))
 
     def names(self):
-        """A short name for each Var, in order of appearance."""
-        found = {}
-        for var in [*self.inputs, *[v for v, _ in self.constants], *[v for e in self.equations for v in e.outputs]]:
-            found[var] = letters(len(found))
-        return found
+        """A short name for each Var, in order of appearance; none is the function's own, which `.code` defines."""
+        defined = itertools.chain(self.inputs, (v for v, _ in self.constants), *(e.outputs for e in self.equations))
+        free = (name for name in map(letters, itertools.count()) if name != self.name)
+        return dict(zip(dict.fromkeys(defined), free, strict=False))
+
+    @property
+    def __name__(self):
+        return self.name
 
     def __str__(self):
         names = self.names()
@@ -71,10 +79,16 @@ class Program:
 
     @property
     def code(self):
-        """The program as Python source that defines a function of its flat inputs; it needs only numpy and polyad."""
+        """The program as Python source that defines a function of its flat inputs; it needs only numpy and polyad.
+
+        Raises ConcreteValueError if a constant belongs to a transformation that is under way.
+        """
         names = self.names()
-        show = lambda v: names[v] if isinstance(v, Var) else repr(v)
-        lines = ["import numpy as np", "import polyad as pa", ""]
+        show = lambda v: names[v] if isinstance(v, Var) else _number(v)
+        ours = __package__.partition(".")[0]
+        foreign = {e.op for e in self.equations if e.op.__module__.partition(".")[0] != ours}
+        lines = ["import numpy as np", "import polyad as pa"]
+        lines += sorted(f"from {op.__module__} import {op.__name__}" for op in foreign) + [""]
         lines += [f"{names[v]} = {_source(x)}" for v, x in self.constants]
         lines += ["", "", f"def {_identifier(self.name)}({', '.join(names[v] for v in self.inputs)}):"]
         for e in self.equations:
@@ -82,7 +96,8 @@ class Program:
             arrays = f"[{arrays}]" if e.op.generic.sequence else arrays
             params = [f"{k}={_source(v)}" for k, v in e.params.items() if not _is_default(e.op, k, v)]
             left = ", ".join(names[v] for v in e.outputs)
-            lines.append(f"    {left} = pa.{e.op.__name__}({', '.join([arrays, *params])})")
+            called = e.op.__name__ if e.op in foreign else f"pa.{e.op.__name__}"
+            lines.append(f"    {left} = {called}({', '.join([arrays, *params])})")
         results = [show(v) for v in self.outputs]
         lines.append(f"    return {results[0] if len(results) == 1 else '(' + ', '.join(results) + ',)'}")
         return "\n".join(lines) + "\n"
@@ -101,40 +116,55 @@ def evaluate(program, leaves):
 
 
 def without_dead_code(equations, outputs):
-    """The equations whose results are used."""
+    """The equations whose results are used, and collectives, which every process must run."""
     needed, kept = {v for v in outputs if isinstance(v, Var)}, []
     for e in reversed(equations):
-        if any(v in needed for v in e.outputs):
+        if e.op.card.collective or any(v in needed for v in e.outputs):
             kept.append(e)
             needed.update(v for v in e.inputs if isinstance(v, Var))
     return kept[::-1], needed
 
 
 def check(program):
-    """Each Var is defined once before its use, and each equation's result has the shape and dtype it says."""
+    """Each Var is defined once before its use, and each constant and result has the shape and dtype it says.
+
+    Raises AssertionError naming the equation.
+    """
     from .avals import infer
 
-    known = {*program.inputs, *[v for v, _ in program.constants]}
+    known = set()
+    for v, value in [*zip(program.inputs, program.inputs), *program.constants]:
+        if v in known:
+            raise AssertionError("an input or constant is defined twice")
+        if value is not v and aval_of(value) != v.aval:
+            raise AssertionError(f"a constant is {aval_of(value)}, not {v.aval}")
+        known.add(v)
     for e in program.equations:
         for v in e.inputs:
             if isinstance(v, Var) and v not in known:
                 raise AssertionError(f"{e.op.__name__} uses a value that is not defined before it")
         avals = [v.aval if isinstance(v, Var) else v for v in e.inputs]
-        if len(e.outputs) == 1 and infer(e.op, avals, e.params) != e.outputs[0].aval:
-            raise AssertionError(f"{e.op.__name__} gives {infer(e.op, avals, e.params)}, not {e.outputs[0].aval}")
-        if any(v in known for v in e.outputs):
-            raise AssertionError(f"{e.op.__name__} defines a value twice")
-        known.update(e.outputs)
+        found = infer(e.op, avals, e.params)
+        found = list(found) if isinstance(found, tuple) else [found]
+        said = [v.aval for v in e.outputs]
+        if found != said:
+            raise AssertionError(f"{e.op.__name__} gives {', '.join(map(str, found))}, not {', '.join(map(str, said))}")
+        for v in e.outputs:
+            if v in known:
+                raise AssertionError(f"{e.op.__name__} defines a value twice")
+            known.add(v)
+    if any(isinstance(v, Var) and v not in known for v in program.outputs):
+        raise AssertionError("the program returns a value that is not defined")
 
 
 def letters(n):
-    """a, b, …, z, aa, ab, …"""
+    """a, b, …, z, aa, ab, …, without Python's own words and the names that `.code` imports."""
     name = ""
     n += 1
     while n:
         n, r = divmod(n - 1, 26)
         name = chr(97 + r) + name
-    return f"{name}_" if name in ("as", "in", "if", "is", "or", "np", "pa", "def", "del", "for", "and", "not", "try") else name
+    return f"{name}_" if keyword.iskeyword(name) or name in ("np", "pa") else name
 
 
 def _is_default(op, name, value):
@@ -147,25 +177,36 @@ def _show(value):
 
 
 def _identifier(name):
-    return name if name.isidentifier() else "program"
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "program"
 
 
 def _source(value):
     """A constant or parameter as a Python expression."""
-    if isinstance(value, np.dtype):
-        return f"np.dtype({value.str!r})"
-    if isinstance(value, (np.ndarray, np.generic)):
-        flat = np.asarray(value)
-        listed = ", ".join(_number(v) for v in flat.reshape(-1).tolist())
-        return f"np.array([{listed}], np.dtype({flat.dtype.str!r})).reshape({flat.shape!r})[()]"
+    if isinstance(value, Layer):
+        raise ConcreteValueError(
+            f"a constant of the program is a {type(value).__name__} of a transformation under way, which has no source; "
+            "make it an argument of the function"
+        )
+    if isinstance(value, type) or isinstance(value, np.dtype):
+        return f"np.dtype({np.dtype(value).str!r})"
     if isinstance(value, tuple):
         from .ops.indexing import Slice
 
         inner = ", ".join(_source(v) for v in value) + ("," if len(value) == 1 else "")
         return f"pa.Slice(({inner}))" if isinstance(value, Slice) else f"({inner})"
+    if is_number(value):
+        return _number(value)
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        flat = host_copy(value)
+        listed = ", ".join(_number(v) for v in flat.reshape(-1).tolist())
+        return f"np.array([{listed}], np.dtype({flat.dtype.str!r})).reshape({flat.shape!r})[()]"
     return repr(value)
 
 
 def _number(v):
-    text = repr(v)
-    return text.replace("nan", "np.nan").replace("inf", "np.inf") if isinstance(v, (float, complex)) else text
+    """A Python number as an expression, infinities, NaNs and signed zeros included."""
+    if isinstance(v, complex):
+        return f"complex({_number(v.real)}, {_number(v.imag)})"
+    if isinstance(v, float) and not math.isfinite(v):
+        return "np.nan" if math.isnan(v) else "np.inf" if v > 0 else "-np.inf"
+    return repr(v)

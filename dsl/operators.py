@@ -1,9 +1,9 @@
 """Python operators and array methods of layer values and containers: each is the operation of the same meaning."""
 
-from ..dispatch import Array, Container, Layer, refuse
+from ..dispatch import Array, Container, Layer, ShapeError, refuse
 from ..dispatch.errors import MethodError
-from .avals import ndim_of
-from .ops import arithmetic, compare, complex, exponential, indexing, linalg, reduce, shape
+from .avals import dtype_of, ndim_of
+from .ops import arithmetic, bitwise, compare, complex, exponential, indexing, linalg, reduce, shape
 
 BINARY = {
     "add": arithmetic.add,
@@ -14,9 +14,12 @@ BINARY = {
     "mod": arithmetic.remainder,
     "pow": exponential.power,
     "matmul": linalg.matmul,
-    "and": compare.logical_and,
-    "or": compare.logical_or,
-    "xor": compare.logical_xor,
+    "and": bitwise.bitwise_and,
+    "or": bitwise.bitwise_or,
+    "xor": bitwise.bitwise_xor,
+    "lshift": bitwise.bitwise_left_shift,
+    "rshift": bitwise.bitwise_right_shift,
+    "divmod": lambda x, y: (arithmetic.floor_divide(x, y), arithmetic.remainder(x, y)),
 }
 COMPARE = {
     "eq": compare.equal,
@@ -30,13 +33,13 @@ UNARY = {
     "neg": arithmetic.negative,
     "pos": arithmetic.positive,
     "abs": complex.abs,
-    "invert": compare.logical_not,
+    "invert": bitwise.bitwise_invert,
 }
 METHODS = {
     "sum": reduce.sum, "mean": reduce.mean, "max": reduce.max, "min": reduce.min, "prod": reduce.prod,
     "all": reduce.all, "any": reduce.any, "squeeze": shape.squeeze, "ravel": shape.ravel, "flatten": shape.ravel,
     "swapaxes": shape.swapaxes, "astype": complex.astype, "conj": complex.conj, "conjugate": complex.conj,
-    "copy": arithmetic.positive, "dot": linalg.dot, "take": indexing.take, "clip": arithmetic.clip,
+    "dot": linalg.dot, "take": indexing.take, "clip": arithmetic.clip,
 }  # fmt: skip
 
 
@@ -60,12 +63,12 @@ def _operator(op):
 
 def _reshape(self, *lengths):
     """x.reshape(2, 3) or x.reshape((2, 3))."""
-    return shape.reshape(self, shape=lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths)
+    return shape.reshape(self, shape=lengths[0] if len(lengths) == 1 else lengths)
 
 
 def _transpose(self, *axes):
     """x.transpose(), x.transpose(1, 0) or x.transpose((1, 0))."""
-    given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    given = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
     return shape.transpose(self, axes=tuple(given) if given else None)
 
 
@@ -81,22 +84,44 @@ def _length(self):
     return self.shape[0]
 
 
-def _concrete(convert, name):
-    """bool, int and index of a layer value ask for its concrete value, which a layer may refuse or split lanes for."""
+def _copy(self):
+    return complex.astype(self, dtype=dtype_of(self))
 
-    def method(self):
-        value = self.concrete()
-        if value.size != 1:
-            raise ValueError(f"{name}() of an array of shape {list(value.shape)} is ambiguous; use .any() or .all()")
-        return convert(value.reshape(()).item())
 
-    return method
+def _round(self, decimals=0):
+    """Nearest number of so many decimals, halves to even; integers stay."""
+    if dtype_of(self).kind in "iub":
+        return self
+    if not decimals:
+        return arithmetic.rint(self)
+    return arithmetic.rint(self * 10.0**decimals) / 10.0**decimals
+
+
+def _contains(self, value):
+    return bool(reduce.any(compare.equal(self, value)))
+
+
+def _concrete(self, name):
+    """The one element of a layer value for Python, which a layer may refuse or split lanes for."""
+    if self.size != 1:
+        raise ShapeError(f"{name}() of an array of shape {list(self.shape)} is ambiguous; use .any() or .all()")
+    return self.concrete().reshape(()).item()
+
+
+def _truth(self):
+    """Numbers are asked whether they are zero: lanes split by that, not by their values."""
+    return _concrete(self if dtype_of(self).kind == "b" else compare.not_equal(self, 0), "bool")
+
+
+def _format(self, spec):
+    """Formatted as the number it stands for: text carries no derivative."""
+    return format(_concrete(self, "format"), spec) if spec else str(self)
 
 
 def _index(self):
-    if self.dtype.kind not in "iu":
+    if dtype_of(self).kind not in "iu":
         raise TypeError(f"only integer values can be used as an index, not {self.dtype}")
-    return int(self)
+    return _concrete(self, "index")
 
 
 def _refused(what, advice):
@@ -118,7 +143,9 @@ def install():
         setattr(Array, name, op)
     for name, op in METHODS.items():
         setattr(Array, name, op)
-    Array.reshape, Array.transpose = _reshape, _transpose
+    Array.reshape, Array.transpose, Array.copy, Array.round = _reshape, _transpose, _copy, _round
+    Array.__round__, Array.__contains__ = _round, _contains
+    Layer.__copy__, Layer.__deepcopy__ = _copy, lambda self, memo: _copy(self)
     Array.__getitem__, Array.__iter__, Array.__len__ = indexing.getitem, _iterate, _length
     Array.__array_priority__ = 1000
     Array.__hash__ = object.__hash__
@@ -132,13 +159,14 @@ def install():
 
 def _install_conversions():
     keep = "stay inside the transformation with polyad's operations, or cut it off with polyad.stop_gradient"
-    Layer.__bool__ = _concrete(bool, "bool")
-    Layer.__int__ = _concrete(int, "int")
-    Layer.__index__ = _index
+    Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
+    Layer.__int__ = lambda self: int(_concrete(self, "int"))
     for name, what in (("__float__", "float()"), ("__complex__", "complex()"), ("item", ".item()"), ("tolist", ".tolist()")):
         setattr(Layer, name, _refused(what, keep))
     Layer.__array__ = _refused(
-        "a NumPy array", "np.asarray, np.array([x, …]) and buffer[i] = x lose it: use polyad.asarray, polyad.stack, polyad.at"
+        "a NumPy array",
+        "np.asarray, np.array([x, …]), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
+        "polyad.at(buffer, i).set(x), polyad.getitem(buffer, x)",
     )
     Layer.__dlpack__ = _refused("DLPack export", keep)
     Container.__array__ = lambda self, dtype=None, copy=None: _dense_array(self, dtype)

@@ -4,10 +4,11 @@ import functools
 
 import numpy as np
 
-from ..dispatch import ConcreteValueError, DTypeError, Layer, Run, describe, tree
-from .avals import aval_of, infer, is_number
+from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, describe, tree
+from .avals import aval_of, dtype_of, infer, is_number
 from .batching import check_runs
 from .ir import Equation, Program, Var, without_dead_code
+from .libraries import Scalar, bottom
 
 
 class Traced(Layer):
@@ -66,11 +67,12 @@ class Traced(Layer):
 class TraceRun(Run):
     """One trace: the equations so far and the constants they read."""
 
-    __slots__ = ("constants", "equations")
+    __slots__ = ("constants", "equations", "example")
 
-    def __init__(self, name):
+    def __init__(self, name, example=None):
         super().__init__(name)
         self.equations, self.constants = [], {}
+        self.example = bottom(example)  # an array of the device for which is traced: constants are made there
 
     def atom(self, x, mine=False):
         """What an equation reads: the value's Var, a Python number as it is, or a Var for a constant array."""
@@ -80,6 +82,8 @@ class TraceRun(Run):
             return x.var
         if is_number(x):
             return x
+        if not isinstance(x, Array) or dtype_of(x).kind not in "biufc":
+            raise DTypeError(f"{self.name}: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
         known = self.constants.get(id(x))
         if known is None:
             known = self.constants[id(x)] = (Var(aval_of(x)), x)
@@ -104,7 +108,7 @@ def make_ir(f):
     def trace(*args):
         name = getattr(f, "__name__", type(f).__name__).strip("<>")
         leaves, structure = tree.flatten(args)
-        with TraceRun(f"make_ir({name})") as run:
+        with TraceRun(f"make_ir({name})", next((x for x in leaves if not isinstance(x, Scalar)), None)) as run:
             inputs = [Var(_input_aval(name, i, x)) for i, x in enumerate(leaves)]
             out = f(*tree.unflatten(structure, [Traced[run.depth](var, run) for var in inputs]))
             results, out_structure = tree.flatten(out)

@@ -21,8 +21,9 @@ from ..dispatch import (
     tree,
 )
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
-from .axes import Axis
-from .batching import Batched, LanesRun, Need, Replicated, Split, show
+from .axes import Axis, Stacked
+from .batching import Batched, LanesRun, Need, Replicated, Split, fits, show
+from .libraries import asarray_like
 from .ops.indexing import index
 from .ops.shape import broadcast_to, concatenate, moveaxis
 
@@ -46,12 +47,17 @@ def vmap(f, in_axes=0, out_axes=0, axis_size=None, axis_name=None):
 
     @functools.wraps(f)
     def mapped(*args, **kwargs):
-        name = f"vmap({getattr(f, '__name__', repr(f))})"
+        name = title("vmap", f)
         inputs = MappedInputs(name, args, kwargs, in_axes, axis_size)
         axis = Axis(axis_name, inputs.size, current_depth() + 1)
         return map_lanes(name, f, inputs, axis).assemble(out_axes)
 
     return mapped
+
+
+def title(transform, f):
+    """A mapped function in messages, the same in every process: no addresses."""
+    return f"{transform}({getattr(f, '__name__', type(f).__name__)})"
 
 
 class MappedInputs:
@@ -60,7 +66,6 @@ class MappedInputs:
     def __init__(self, name, args, kwargs, in_axes, axis_size):
         self.name, self.size = name, axis_size
         units, self.structure = tree.flatten((args, kwargs), is_container)
-        where = (in_axes if isinstance(in_axes, list) else in_axes, 0)
         if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
             raise ShapeError(f"{name}: in_axes {in_axes!r} has {len(in_axes)} entries for {len(args)} arguments")
         where = (tuple(in_axes) if isinstance(in_axes, list) else in_axes, 0)
@@ -82,7 +87,7 @@ class MappedInputs:
     def _lanes_first(self, x, axis, path):
         where = f"{self.name}: argument {path}"
         if not ndim_of(x):
-            raise ShapeError(f"{where} is {describe(x)} and has no axis {axis} to map; use in_axes=None for it")
+            raise ShapeError(f"{where} has no axis {axis} to map; use in_axes=None for it (it is {describe(x)})")
         if is_container(x):
             place = batch_axis(x, axis, where)
             if place is None:
@@ -117,9 +122,8 @@ class MappedInputs:
 
 
 def _paths(args, kwargs):
-    return [p for x in args for p in [""]] and [
-        f"{i}{p}" for i, x in enumerate(args) for p in _unit_paths(x)
-    ] + [f"{k!r}{p}" for k, x in kwargs.items() for p in _unit_paths(x)]
+    named = [*enumerate(args), *[(repr(k), x) for k, x in sorted(kwargs.items())]]
+    return [f"{name}{p}" for name, x in named for p in _unit_paths(x)]
 
 
 def _unit_paths(x):
@@ -128,7 +132,7 @@ def _unit_paths(x):
 
 
 def _pick(x, lanes):
-    return index(x, np.asarray(lanes, np.intp), spec=("array",))
+    return index(x, asarray_like(np.asarray(lanes, np.intp), x), spec=("array",))
 
 
 # ---------------------------------------------------------------------- running
@@ -140,10 +144,9 @@ def map_lanes(name, f, inputs, axis):
         if not waiting:
             return Outputs(name, axis, done)
         _check_all_wait(name, axis, done, waiting)
-        first = waiting[0][1]
-        value = merge([lanes for lanes, _ in waiting], [need.value for _, need in waiting])
-        log.append((first.signature, first.perform(value)))
         parts = [lanes for lanes, _ in waiting]
+        need = waiting[0][1]
+        log.append((need.signature, need.perform(merge_parts(name, parts, [n.value for _, n in waiting]))))
 
 
 def _run_parts(name, f, inputs, axis, log, parts):
@@ -157,12 +160,16 @@ def _run_parts(name, f, inputs, axis, log, parts):
             with axis, run:
                 args, kwargs = inputs.for_lanes(run)
                 out = f(*args, **kwargs)
-                done.append((lanes, flatten_outputs(name, out, run)))
-        except Split as split:
-            if split.run is not run:
+                done.append((lanes, *flatten_outputs(name, out, run), run.answers))
+        except (Split, Need) as signal:
+            if signal.run is not run:
+                axis.leave(signal)
                 raise
+            if isinstance(signal, Need):
+                waiting.append((lanes, signal))
+                continue
             own = range(axis.local) if lanes is None else lanes
-            todo[:0] = [[own[i] for i in group] for group in split.groups]
+            todo[:0] = [[own[i] for i in group] for group in signal.groups]
             if len(todo) + len(done) > MANY_PARTS and not warned:
                 warned = True
                 warnings.warn(
@@ -171,10 +178,6 @@ def _run_parts(name, f, inputs, axis, log, parts):
                     PerformanceWarning,
                     stacklevel=4,
                 )
-        except Need as need:
-            if need.run is not run:
-                raise
-            waiting.append((lanes, need))
     return done, waiting
 
 
@@ -182,13 +185,13 @@ def _check_all_wait(name, axis, done, waiting):
     """All parts stand at the same collective, or an error says which lanes do not."""
     first = waiting[0][1].signature
     if done:
-        there = sorted(sum((list(lanes) for lanes, _ in waiting), []))
+        there = sorted(axis.offset + lane for lanes, _ in waiting for lane in lanes)
         raise LaneSplitError(
             f"{name}: {show(first)} over the axis {axis!r} is in a branch that only lanes {_some(there)} take; call it "
             "before the branch, or in every branch"
         )
     for _, need in waiting:
-        if need.signature != first:
+        if not fits(need.signature, first):
             raise LaneSplitError(
                 f"{name}: lanes that took different paths meet different collectives: {show(first)} and "
                 f"{show(need.signature)}"
@@ -200,22 +203,6 @@ def _some(lanes):
 
 
 # ---------------------------------------------------------------------- results
-class Stacked:
-    """One output leaf with the lanes as axis 0 (same=False), or one value for all lanes (same=True)."""
-
-    __slots__ = ("same", "value")
-
-    def __init__(self, value, same):
-        self.value, self.same = value, same
-
-
-class _StackedContainer:
-    __slots__ = ("container",)
-
-    def __init__(self, container):
-        self.container = container
-
-
 def flatten_outputs(name, out, run):
     """The output tree of one pass: (units, structure), each leaf taken out of the layer."""
 
@@ -237,37 +224,29 @@ class Outputs:
     def __init__(self, name, axis, parts):
         self.name, self.axis, self.parts = name, axis, parts
 
+    @property
+    def answers(self):
+        """What Python was told about the lanes here, if that was the same for all of them, else None."""
+        return self.parts[0][3] if len(self.parts) == 1 else None
+
     def leaves(self):
         """Structure, and per unit a `Stacked` over the lanes of this process (or a container of them)."""
-        (_, (units, structure)), *others = self.parts
+        (_, units, structure, _), *others = self.parts
         if not others:
             return structure, units
-        for _, (_, other) in others:
+        for _, _, other, _ in others:
             if other != structure:
                 raise LaneSplitError(
                     f"{self.name}: lanes return different structures: {tree.show(structure)} and {tree.show(other)}"
                 )
-        lanes = [part for part, _ in self.parts]
-        columns = zip(*[units for _, (units, _) in self.parts], strict=True)
-        merged = []
-        for column in columns:
-            if any(is_container(u) for u in column):
-                merged.append(tree.map(lambda *xs: self._merge(lanes, xs), *column))
-            else:
-                merged.append(self._merge(lanes, column))
-        return structure, merged
-
-    def _merge(self, lanes, column):
-        values = _alike(self.name, column)
-        wide = [
-            broadcast_to(v, shape=(len(part), *shape_of(v))) if s.same else v
-            for v, s, part in zip(values, column, lanes, strict=True)
-        ]
-        return Stacked(merge(lanes, wide), False)
+        lanes = [part for part, *_ in self.parts]
+        merge = lambda *column: merge_parts(self.name, lanes, column)
+        columns = zip(*[units for _, units, _, _ in self.parts], strict=True)
+        return structure, [tree.map(merge, *c) if any(map(is_container, c)) else merge(*c) for c in columns]
 
     def assemble(self, out_axes):
         """The result tree, with the lanes where `out_axes` says."""
-        structure, units = self.leaves()
+        structure, units = self.axis.join(self)
         model = tree.unflatten(structure, list(range(len(units))))
         axes = tree.broadcast_prefix(out_axes, model, f"{self.name}: out_axes")
         return tree.unflatten(structure, [self._place(u, a) for u, a in zip(units, axes, strict=True)])
@@ -302,36 +281,47 @@ class Outputs:
             return tree.map(lambda leaf: leaf.value, unit)
         inner = tree.map(lambda leaf: leaf.value if leaf.same else leaf.value[0] if size else leaf.value, unit)
         batch_axes = inner.ndim - inner.structure_ndim + 1
-        if not -(inner.ndim + 1) <= out_axis < batch_axes:
+        if not -(inner.ndim + 1) <= out_axis <= inner.ndim or out_axis % (inner.ndim + 1) >= batch_axes:
             raise ShapeError(
-                f"{self.name}: out_axes {out_axis} is spanned by the structure of {type(unit).__name__}; use one of its "
-                f"{batch_axes} batch axes or return x.dense()"
+                f"{self.name}: out_axes {out_axis} is spanned by the structure of {type(unit).__name__}; use one of "
+                f"its {batch_axes} batch axes or return x.dense()"
             )
         return unit.stacked(out_axis % (inner.ndim + 1), size, give)
 
 
+def merge_parts(name, parts, column):
+    """What parts of the lanes give for one value, put back in the order of the lanes: one `Stacked`.
+
+    parts: the numbers of the lanes of each. column: a `Stacked` from each.
+    """
+    if len(parts) == 1:
+        return column[0]
+    values = _alike(name, column)
+    wide = [
+        broadcast_to(v, shape=(len(part), *shape_of(v))) if s.same else v
+        for v, s, part in zip(values, column, parts, strict=True)
+    ]
+    order = np.argsort(np.concatenate([np.asarray(p) for p in parts]))
+    return Stacked(_pick(concatenate(wide, axis=0), order), False)
+
+
 def _alike(name, column):
     """The values of one output leaf in all parts, of one lane shape and dtype; Python numbers follow the others."""
-    values = [s.value for s in column]
-    dtypes = {dtype_of(v) for v in values if not is_number(v)}
-    if len(dtypes) == 1:
-        (dtype,) = dtypes
-        values = [np.asarray(v, dtype) if is_number(v) and _weak(v, dtype) else v for v in values]
-    shapes = {shape_of(v)[0 if s.same else 1 :] for v, s in zip(values, column, strict=True)}
-    found = {(shape_of(v)[0 if s.same else 1 :], str(dtype_of(v))) for v, s in zip(values, column, strict=True)}
-    if len(shapes) != 1 or len({d for _, d in found}) != 1:
+    values = with_one_dtype([s.value for s in column], {dtype_of(s.value) for s in column if not is_number(s.value)})
+    found = {(s.shape, str(dtype_of(v))) for v, s in zip(values, column, strict=True)}
+    if len(found) != 1:
         kinds = " and ".join(sorted(f"{d}{list(s)}" for s, d in found))
-        raise LaneSplitError(f"{name}: lanes return {kinds} for the same result; every path must give one shape and dtype")
+        raise LaneSplitError(
+            f"{name}: lanes return {kinds} for the same result; every path must give one shape and dtype"
+        )
     return values
 
 
-def _weak(number, dtype):
-    return np.can_cast(np.min_scalar_type(number), dtype, "same_kind")
-
-
-def merge(parts, values):
-    """Values of parts of the lanes, put back in the order of the lanes."""
-    if len(parts) == 1:
-        return values[0]
-    order = np.argsort(np.concatenate([np.asarray(p) for p in parts]))
-    return _pick(concatenate(values, axis=0), order)
+def with_one_dtype(values, dtypes):
+    """Python numbers among the values as arrays of the others' dtype, where it is one and can hold them (NEP 50)."""
+    if len(dtypes) != 1:
+        return values
+    (dtype,) = dtypes
+    weak = lambda v: is_number(v) and np.can_cast(np.min_scalar_type(v), dtype, "same_kind")
+    example = next((v for v in values if not is_number(v)), None)
+    return [asarray_like(v, example, dtype) if weak(v) else v for v in values]

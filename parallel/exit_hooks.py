@@ -11,6 +11,7 @@ import traceback
 from contextlib import suppress
 
 from . import board as boards
+from . import early_exit
 from .guard import CollectiveError
 
 GRACE = 0.3           # seconds between a report and the end of the job: lets the other ranks report and output drain
@@ -30,6 +31,7 @@ class ExitHooks:
         self.guard = None
         self._comm, self._pid = comm, os.getpid()
         self._head = f"[rank {comm.Get_rank()}/{comm.Get_size()}] "
+        early_exit.uninstall()
         self._previous, sys.excepthook = sys.excepthook, self._uncaught
         self._previous_in_thread, threading.excepthook = threading.excepthook, self._uncaught_in_thread
         atexit.register(self._at_exit)

@@ -4,6 +4,7 @@ The wrong mpiexec, or a missing mpi4py, gives n worlds of one rank: each works o
 """
 import faulthandler
 import os
+import subprocess
 import sys
 
 START_SECONDS = 10   # a busy machine: 0.2 s (MPICH) and 1.3 s (Open MPI) were measured on a quiet one
@@ -61,3 +62,19 @@ def library_name(MPI):
     """For example 'MPICH 5.0.2'."""
     name, version = MPI.get_vendor()
     return f"{name} {'.'.join(map(str, version))}"
+
+
+def installed_library():
+    """The MPI library that mpi4py would load, such as 'MPICH Version: 5.0.2 (mpi4py 4.1.2)', or None if there is none.
+
+    Asked in a process of its own that does not start MPI: a process can start it only once, and may still want to.
+    """
+    ask = (
+        "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; "
+        "print(MPI.Get_library_version().partition(chr(10))[0].strip(chr(0)), '(mpi4py ' + mpi4py.__version__ + ')')"
+    )
+    try:
+        answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return " ".join(answer.stdout.split()) or None if answer.returncode == 0 else None

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..avals import Aval, dtype_of
 from ..card import case, complex_normal, elementwise, normal
-from .arithmetic import add, divide, multiply, sign, square
-from .compare import equal, where
+from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
 
 both = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
 
@@ -46,7 +45,7 @@ def _unit(y, x):
     """conj(x) / |x|, 0 at 0: the direction in which |x| grows."""
     if not is_complex(x):
         return sign(x)
-    return divide(conj(x), where(equal(y, 0), 1.0, y))
+    return over_or_zero(conj(x), y)
 
 
 @elementwise(kernel="abs", numpy=("absolute", "fabs"), c="fabs({0})", samples=both)
@@ -58,11 +57,20 @@ abs.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _unit(y, x))) if is_comp
 abs.rule("vjp")([lambda ct, y, x: multiply(ct, _unit(y, x))])
 
 
+def _across(dx, y, x):
+    """The part of dx across the complex direction y = x / |x|, over |x|: how that direction turns."""
+    if not is_complex(x):
+        return None
+    return over_or_zero(subtract(dx, multiply(y, real(multiply(conj(y), dx)))), abs(x))
+
+
+sign.rule("jvp")(lambda dxs, y, x: _across(dxs[0], y, x))
+sign.rule("vjp")([lambda ct, y, x: _across(ct, conj(y), x)])
+
+
 def _turn(x):
     """d angle = Re(dx * turn): -i conj(x) / |x|², 0 at 0."""
-    norm = add(square(real(x)), square(imag(x)))
-    safe = where(equal(norm, 0), 1.0, norm)
-    return multiply(divide(conj(x), safe), -1j)
+    return multiply(over_or_zero(conj(x), add(square(real(x)), square(imag(x)))), -1j)
 
 
 @elementwise(samples=[case(complex_normal(3)), case(complex_normal(2, 3)), case(normal(3))])

@@ -2,24 +2,27 @@
 
 from ..avals import dtype_of, is_number
 from ..card import above_one, case, complex_normal, elementwise, integers, normal, positives, unit
-from .arithmetic import add, divide, masked_product, multiply, square, subtract
+from .arithmetic import add, divide, masked_product, multiply, over_or_zero, square, subtract
 from .compare import equal, greater_equal, less, logical_and, where
 
 real = [case(normal(3)), case(normal(2, 3)), case(normal())]
 above_zero = [case(positives(3)), case(positives(2, 3))]
 
 
-@elementwise(partials=[lambda y, x: y], c="exp({0})", samples=[*real, case(complex_normal(3))])
+# exponentials are singular too: where they overflow, a zero cotangent stays zero
+@elementwise(partials=[lambda y, x: y], singular=True, c="exp({0})", samples=[*real, case(complex_normal(3))])
 def exp(x, /):
     """e to the power x, element by element. x: floating or complex array."""
 
 
-@elementwise(partials=[lambda y, x: multiply(0.6931471805599453, y)], c="exp2({0})", samples=real)
+@elementwise(partials=[lambda y, x: multiply(0.6931471805599453, y)], singular=True, c="exp2({0})", samples=real)
 def exp2(x, /):
     """2 to the power x, element by element."""
 
 
-@elementwise(partials=[lambda y, x: add(y, 1.0)], c="expm1({0})", samples=[*real, case(complex_normal(3))])
+@elementwise(
+    partials=[lambda y, x: add(y, 1.0)], singular=True, c="expm1({0})", samples=[*real, case(complex_normal(3))]
+)
 def expm1(x, /):
     """exp(x) - 1 without cancellation near 0, element by element."""
 
@@ -52,7 +55,8 @@ def log1p(x, /):
 
 
 @elementwise(
-    partials=[lambda y, x: where(equal(y, 0), 0.0, divide(0.5, y))],
+    partials=[lambda y, x: over_or_zero(0.5, y)],
+    singular=True,
     c="sqrt({0})",
     samples=[*above_zero, case(complex_normal(2, 2))],
 )
@@ -64,7 +68,7 @@ def sqrt(x, /):
 
 
 @elementwise(
-    partials=[lambda y, x: where(equal(y, 0), 0.0, divide(1 / 3, square(y)))],
+    partials=[lambda y, x: over_or_zero(1 / 3, square(y))],
     c="cbrt({0})",
     samples=[case(positives(3)), case(above_one(2, 3))],
 )
@@ -89,9 +93,11 @@ def power(x, y, /):
 def _power_x(x, y):
     """Derivative by x. y x**(y-1) needs no special case at y = 0, so that mixed derivatives are right there."""
     slope = lambda base: multiply(y, power(base, subtract(y, 1)))
+    if is_number(y) and (isinstance(y, complex) or not 0 <= y < 1):
+        return slope(x)
     if is_number(y):
-        return slope(x) if isinstance(y, complex) or not 0 <= y < 1 else where(equal(x, 0), 0.0, slope(x))
-    if dtype_of(y).kind == "c":
+        flat = equal(x, 0)
+    elif dtype_of(y).kind == "c":
         flat = logical_and(equal(x, 0), equal(y, 0))
     else:
         flat = logical_and(equal(x, 0), logical_and(less(y, 1), greater_equal(y, 0)))
@@ -104,7 +110,7 @@ def _power_y(z, x):
 
 
 def _times_slope(dx, x, y):
-    regular = is_number(y) and not isinstance(y, complex) and y >= 1
+    regular = is_number(y) and y in (1, 2)  # slopes 1 and 2x: finite wherever x is
     return multiply(dx, _power_x(x, y)) if regular else masked_product(dx, _power_x(x, y))
 
 
@@ -113,11 +119,11 @@ def power_jvp(dxs, z, x, y):
     dx, dy = dxs
     parts = [] if dx is None else [_times_slope(dx, x, y)]
     if dy is not None:
-        parts.append(multiply(dy, _power_y(z, x)))
+        parts.append(masked_product(dy, _power_y(z, x)))
     return parts[0] if len(parts) == 1 else add(*parts)
 
 
 power.rule("vjp")([
     lambda ct, z, x, y: _times_slope(ct, x, y),
-    lambda ct, z, x, y: multiply(ct, _power_y(z, x)),
+    lambda ct, z, x, y: masked_product(ct, _power_y(z, x)),
 ])

@@ -9,8 +9,10 @@ import numpy as np
 from ...dispatch import Array, DTypeError, ShapeError, describe
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, integers, linear, normal
+from ..libraries import Scalar, asarray_like, host_copy
 from .arithmetic import multiply
 from .compare import equal
+from .create import arange_like, zeros_like
 from .shape import broadcast_to, moveaxis, reshape
 
 ARRAY = "array"  # place of the next index array in a spec
@@ -24,9 +26,9 @@ class Slice(tuple):
 
 
 def split_index(x, index):
-    """An index as (spec, index arrays). Raises DTypeError for things that do not index."""
+    """An index as (spec, index arrays). Raises DTypeError for things that do not index, IndexError for masks that do not fit."""
     parts = index if isinstance(index, tuple) else (index,)
-    spec, arrays = [], []
+    spec, arrays, masks = [], [], []
     for part in parts:
         if part is None or part is Ellipsis:
             spec.append(part)
@@ -35,25 +37,49 @@ def split_index(x, index):
         elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
             spec.append(int(part))
         elif isinstance(part, (bool, np.bool_, list, np.ndarray, Array)):
-            _add_array(spec, arrays, part)
+            place = len(spec)
+            if _add_array(spec, arrays, part, x):
+                masks.append((place, np.shape(part) if isinstance(part, list) else shape_of(part)))
         else:
             raise DTypeError(f"an index of {describe(x)} is {describe(part)}; indices are integers, slices, …, None or arrays")
+    for place, shape in masks:
+        _check_mask(x, spec, place, shape)
     return tuple(spec), arrays
 
 
-def _add_array(spec, arrays, part):
-    if isinstance(part, (list, bool, np.bool_)):
+def _check_mask(x, spec, place, shape):
+    """A mask stands for as many axes of x as it has itself, and has their lengths: its positions alone would not tell."""
+    axes = lambda part: part is not None
+    if Ellipsis in spec[:place]:
+        axis = ndim_of(x) - sum(map(axes, spec[place:]))
+    else:
+        axis = sum(map(axes, spec[:place]))
+    found = shape_of(x)[axis : axis + len(shape)]
+    if found != tuple(shape):
+        raise IndexError(f"index: a mask of shape {list(shape)} does not fit the axes {list(found)} of {describe(x)}")
+
+
+def _add_array(spec, arrays, part, x):
+    """One index array, whether it is a mask; lists become arrays on x's device, masks their positions there (after a wait)."""
+    listed = isinstance(part, (list, bool, np.bool_))
+    if listed:
         part = np.asarray(part, dtype=np.intp if part == [] else None)
     kind = dtype_of(part).kind
     if kind == "b":
-        for positions in np.nonzero(part.concrete() if hasattr(part, "concrete") else part):
+        if not ndim_of(part):
+            raise DTypeError(f"an index of {describe(x)} is a single boolean; use polyad.where, or x[None] for a new axis")
+        if not listed and type(part) is not np.ndarray:
+            part = host_copy(part)
+            listed = True
+        for positions in np.nonzero(part):
             spec.append(ARRAY)
-            arrays.append(positions)
+            arrays.append(asarray_like(positions, x) if listed else positions)
     elif kind in "iu":
         spec.append(ARRAY)
-        arrays.append(part)
+        arrays.append(asarray_like(part, x) if listed else part)
     else:
         raise DTypeError(f"an index array has dtype {dtype_of(part)}; index arrays hold integers or booleans")
+    return kind == "b"
 
 
 def join_index(spec, arrays):
@@ -70,7 +96,12 @@ def result_aval(x, arrays, spec):
     try:
         return Aval(model[join_index(spec, zeros)].shape, dtype_of(x))
     except IndexError as error:
-        raise ShapeError(f"index: {error} (indexing {describe(x)})") from None
+        raise IndexError(f"index: {error} (indexing {describe_shape(x)})") from None
+
+
+def describe_shape(x):
+    """An array's type, dtype and shape; an Aval's dtype and shape."""
+    return str(x) if isinstance(x, Aval) else describe(x)
 
 
 # ---------------------------------------------------------------------- reading
@@ -97,21 +128,20 @@ index.rule("shape")(lambda x, *arrays, spec: result_aval(x, arrays, spec))
 
 @index.rule("transpose")
 def index_transpose(i, ct, y, x, *arrays, spec):
-    zeros = np.zeros(shape_of(x), dtype_of(ct))
-    return index_add(zeros, ct, *arrays, spec=spec)
+    return index_add(zeros_like(x, dtype_of(ct)), ct, *arrays, spec=spec)
 
 
-def batched_index(size, ndim, arrays, batched, spec):
-    """A spec and arrays that index the lanes of x (axis 0), and the places of the advanced axes in each lane.
+def batched_index(size, x, arrays, batched, spec):
+    """A spec and arrays that index the lanes of x (its axis 0), and the places of the advanced axes in each lane.
 
     Returns (spec, arrays, front, place): the result has the lanes first; if `place` is not None, the `front` axes after
     them belong at `place` of each lane.
     """
-    place, together = _advanced_place(ndim, spec)
+    place, together = _advanced_place(ndim_of(x) - 1, spec)
     if not any(batched) and together:
         return (Slice((None, None, None)), *spec), list(arrays), 0, None
     shape = np.broadcast_shapes(*[shape_of(a)[b:] for a, b in zip(arrays, batched, strict=True)])
-    lanes = reshape(np.arange(size), shape=(size, *(1,) * len(shape)))
+    lanes = reshape(arange_like(x, size), shape=(size, *(1,) * len(shape)))
     wide = []
     for a, b in zip(arrays, batched, strict=True):
         lane = shape_of(a)[b:]
@@ -122,15 +152,17 @@ def batched_index(size, ndim, arrays, batched, spec):
 def _advanced_place(ndim, spec):
     """Where the axes of the index arrays stand in the result, and whether the arrays stand side by side.
 
-    Side by side they replace their axes in place; apart they come first (NumPy's rule).
+    Side by side they replace their axes in place; apart they come first (NumPy's rule, by which an ellipsis between them
+    keeps them apart even if it stands for no axis).
     """
-    consumed = sum(part is not None and part is not Ellipsis for part in spec)
-    spread = [p for part in spec for p in ((Slice((None,) * 3),) * (ndim - consumed) if part is Ellipsis else (part,))]
-    if ARRAY not in spread:
+    if ARRAY not in spec:
         return 0, True
-    advanced = [i for i, part in enumerate(spread) if part is ARRAY or isinstance(part, int)]
-    together = advanced[-1] - advanced[0] + 1 == len(advanced)
-    return (advanced[0] if together else 0), together
+    advanced = [i for i, part in enumerate(spec) if part is ARRAY or isinstance(part, int)]
+    if advanced[-1] - advanced[0] + 1 != len(advanced):
+        return 0, False
+    before = spec[: advanced[0]]
+    consumed = sum(part is not None and part is not Ellipsis for part in spec)
+    return len(before) + (Ellipsis in before) * (ndim - consumed - 1), True
 
 
 @index.rule("batch")
@@ -138,7 +170,7 @@ def index_batch(size, xs, batched, spec):
     x, *arrays = xs
     if not batched[0]:
         return _gather_unbatched(size, x, arrays, batched[1:], spec)
-    spec, arrays, front, place = batched_index(size, ndim_of(x) - 1, arrays, batched[1:], spec)
+    spec, arrays, front, place = batched_index(size, x, arrays, batched[1:], spec)
     y = index(x, *arrays, spec=spec)
     if place is None or place == 0 or front == 0:
         return y
@@ -169,7 +201,7 @@ def take(x, indices, /, axis=None):
         x, axis = reshape(x, shape=(-1,)), 0
     axis = normalize_axis("take", axis, ndim_of(x))
     if isinstance(indices, (int, np.integer)):
-        indices = np.asarray(indices)
+        indices = asarray_like(indices, x)
     return getitem(x, (*(slice(None),) * axis, indices))
 
 
@@ -225,8 +257,9 @@ def index_set_transpose(i, ct, y, x, v, *arrays, spec):
 
 def _last_writers(x, arrays, spec):
     """1 where an element of the written value survives, 0 where a later one overwrote it."""
-    numbers = np.arange(result_aval(x, arrays, spec).size).reshape(result_aval(x, arrays, spec).shape)
-    written = index_set(np.zeros(shape_of(x), numbers.dtype), numbers, *arrays, spec=spec)
+    selected = result_aval(x, arrays, spec)
+    numbers = reshape(arange_like(x, selected.size), shape=selected.shape)
+    written = index_set(zeros_like(x, dtype_of(numbers)), numbers, *arrays, spec=spec)
     return equal(index(written, *arrays, spec=spec), numbers)
 
 
@@ -237,9 +270,10 @@ def _write_batch(write):
             x = broadcast_to(x, shape=(size, *shape_of(x)))
         lane = result_aval(Aval(shape_of(x)[1:], dtype_of(x)), _lane_arrays(arrays, batched[2:]), spec)
         v_lane = shape_of(v)[1:] if batched[1] else shape_of(v)
-        v = reshape(v, shape=(size if batched[1] else 1, *(1,) * (lane.ndim - len(v_lane)), *v_lane))
-        spec, arrays, front, place = batched_index(size, ndim_of(x) - 1, arrays, batched[2:], spec)
-        if place:
+        if shape_of(v):  # a number fits as it is
+            v = reshape(v, shape=(size if batched[1] else 1, *(1,) * (lane.ndim - len(v_lane)), *v_lane))
+        spec, arrays, front, place = batched_index(size, x, arrays, batched[2:], spec)
+        if place and shape_of(v):
             v = moveaxis(v, tuple(range(1 + place, 1 + place + front)), tuple(range(1, 1 + front)))
         return write(x, v, *arrays, spec=spec)
 
@@ -295,6 +329,7 @@ class at:
 
     def _write(self, write, v):
         spec, arrays = self._split()
-        _check_write(write.card.name, self.x, v, arrays, spec)
+        if isinstance(self.x, Array):  # else the call itself says what is wrong
+            _check_write(write.card.name, self.x, v, arrays, spec)
         return write(self.x, v, *arrays, spec=spec)
 

@@ -9,6 +9,7 @@ from ..card import booleans, case, complex_normal, composite, distinct, normal, 
 from .arithmetic import divide, multiply
 from .compare import equal
 from .complex import astype
+from .create import ones_like
 from .shape import broadcast_to, concatenate, moveaxis, reshape
 
 axes = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(2, 3, 2), axis=(0, -1), keepdims=True)]
@@ -109,13 +110,15 @@ def min(x, /, axis=None, keepdims=False):
 )
 def prod(x, /, axis=None, keepdims=False):
     """Product of the elements over axes. Its derivative is right where elements are zero: no division is used."""
+    dtype = np.multiply.reduce(np.ones(1, dtype_of(x))).dtype  # small integers and booleans as in `sum`
+    x = x if dtype == dtype_of(x) else astype(x, dtype=dtype)
     reduced = reduced_axes("prod", x, axis)
     kept = [a for a in range(ndim_of(x)) if a not in reduced]
     shape = shape_of(x)
     n = math.prod([shape[a] for a in reduced])
     y = reshape(moveaxis(x, reduced, tuple(range(len(kept), len(shape)))), shape=(*(shape[a] for a in kept), n))
     if n == 0:
-        y = broadcast_to(np.ones((), dtype_of(x)), shape=(*shape_of(y)[:-1], 1))
+        y = ones_like(x, shape=(*shape_of(y)[:-1], 1))
     while n > 1:  # multiply halves: log n steps, each differentiable by itself
         half = n // 2
         rest = [y[..., 2 * half :]] if n % 2 else []

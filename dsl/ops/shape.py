@@ -83,21 +83,28 @@ def broadcast_to(x, /, shape):
     """x repeated along new leading axes and along axes of length 1 until it has this shape. Raises ShapeError."""
 
 
+def _listed(shape):
+    return (shape,) if hasattr(shape, "__index__") else tuple(shape)
+
+
 @broadcast_to.rule("shape")
 def broadcast_to_shape(x, shape):
+    shape = _listed(shape)
     try:
-        fits = np.broadcast_shapes(x.shape, tuple(shape)) == tuple(shape)
+        fits = np.broadcast_shapes(x.shape, shape) == shape
     except ValueError:
         fits = False
     if not fits:
         raise ShapeError(f"broadcast_to: {x} cannot be broadcast to the shape {list(shape)}")
-    return Aval(tuple(shape), x.dtype)
+    return Aval(shape, x.dtype)
 
 
 @broadcast_to.rule("batch")
 def broadcast_to_batch(size, xs, batched, shape):
-    (x,) = xs
+    (x,), shape = xs, _listed(shape)
     lane = shape_of(x)[1:]
+    if len(lane) > len(shape):
+        raise ShapeError(f"broadcast_to: {describe(x)} has more axes in each lane than the shape {list(shape)}")
     wide = reshape(x, shape=(size, *(1,) * (len(shape) - len(lane)), *lane))
     return broadcast_to(wide, shape=(size, *shape))
 

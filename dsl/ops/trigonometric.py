@@ -1,8 +1,7 @@
 """Trigonometric and hyperbolic functions and their inverses; angles in radians."""
 
 from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
-from .arithmetic import add, divide, multiply, negative, reciprocal, square, subtract
-from .compare import equal, where
+from .arithmetic import add, multiply, negative, over_or_zero, reciprocal, square, subtract
 from .exponential import sqrt
 
 real = [case(normal(3)), case(normal(2, 3)), case(normal())]
@@ -60,9 +59,7 @@ def arctan(x, /):
 
 def _over_norm(a, y, x):
     """a / (y² + x²), where both are zero: 0."""
-    norm = add(square(y), square(x))
-    at_origin = equal(norm, 0)
-    return where(at_origin, 0.0, divide(a, where(at_origin, 1.0, norm)))
+    return over_or_zero(a, add(square(y), square(x)))
 
 
 @elementwise(
@@ -74,12 +71,12 @@ def arctan2(y, x, /):
     """Angle of the point (x, y), element by element, in [-π, π]. Real. Both slopes at the origin count as 0."""
 
 
-@elementwise(partials=[lambda y, x: cosh(x)], c="sinh({0})", samples=with_complex)
+@elementwise(partials=[lambda y, x: cosh(x)], singular=True, c="sinh({0})", samples=with_complex)
 def sinh(x, /):
     """Hyperbolic sine of each element."""
 
 
-@elementwise(partials=[lambda y, x: sinh(x)], c="cosh({0})", samples=with_complex)
+@elementwise(partials=[lambda y, x: sinh(x)], singular=True, c="cosh({0})", samples=with_complex)
 def cosh(x, /):
     """Hyperbolic cosine of each element."""
 

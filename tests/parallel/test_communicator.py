@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 import types
 
 import numpy as np
@@ -361,3 +362,18 @@ def test_a_deadline_that_is_no_number_is_named(launch, monkeypatch, text):
     monkeypatch.setattr(communicator, "_world", None)
     with pytest.raises(ValueError, match="POLYAD_DEADLINE"):
         communicator.world()
+
+
+def test_a_rank_that_raises_before_it_starts_mpi_ends_the_job(mpirun):
+    """Its peers already wait for it inside MPI's start, where nothing in Python can reach them."""
+    script = """
+    import os
+    import polyad as pa
+    if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
+        raise ValueError("no data on this rank")
+    pa.world().barrier()
+    """
+    start = time.monotonic()
+    finished = mpirun(script, 2, timeout=40, expect_success=False)
+    assert time.monotonic() - start < 20
+    assert finished.stderr.count("ValueError: no data on this rank") == 1

@@ -1,0 +1,160 @@
+"""Matrices of derivatives: Jacobians by either mode, Hessians, and the product of a Hessian with a vector."""
+
+import functools
+import math
+
+from ..dispatch import as_tangent, tree
+from ..dsl import reshape, vmap
+from ..dsl.avals import dtype_of, shape_of
+from ..dsl.ops.create import eye_like
+from .derived import grad, jvp
+from .inputs import NoTangent, as_inputs, chosen, inexact, of_function, title
+from .passes import complex_slope, push, record, tangent_of
+
+
+def jacfwd(f, argnums=0):
+    """A function that returns the Jacobian of f, by forward mode: one pass over all directions of each leaf.
+
+    f: function of arrays or trees. argnums: position(s) of the arguments to differentiate. The result is a tree of f's
+    value whose leaves are trees of the argument (tuples of them for several); each leaf has the shape (value's shape,
+    argument's shape). An integer result has NoTangent. For complex z = x + iy an entry is ∂f/∂x - i ∂f/∂y where f is
+    real, as for `grad`, and half of that, Wirtinger's ∂f/∂z, where f is complex. Cheapest for few inputs. Raises
+    DTypeError for integer arguments.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.jacfwd(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    @functools.wraps(f)
+    def jacobian(*args, **kwargs):
+        name = title("jacfwd", f)
+        function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums)
+        shape = None
+
+        def columns(k, directions):
+            """Each result's derivatives along the directions of leaf k, as a last axis; None for integers."""
+
+            def along(direction):
+                nonlocal shape
+                dxs = [direction if i == k else None for i in range(len(leaves))]
+                result = push(name, function, [(leaves, structure)], [dxs])
+                if result is None:
+                    return None
+                values, slopes, shape, _ = result
+                slopes = [tangent_of(v, t) for v, t in zip(values, slopes, strict=True)]
+                return [None if t is NoTangent else t for t in slopes]
+
+            return vmap(along, out_axes=-1)(directions)
+
+        matrix = []  # by leaf, then by result
+        for k, x in enumerate(leaves):
+            if not inexact(x):
+                matrix.append(None)
+                continue
+            found = columns(k, _basis(x))
+            if found is None:
+                return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacfwd(g, argnums)(*args))
+            if dtype_of(x).kind == "c":
+                across = columns(k, 1j * _basis(x))
+                found = [None if a is None else complex_slope(a, b) for a, b in zip(found, across, strict=True)]
+            matrix.append([None if a is None else reshape(a, shape=(*shape_of(a)[:-1], *shape_of(x))) for a in found])
+        if shape is None:  # there is no leaf to differentiate by
+            shape = tree.structure(function(tree.unflatten(structure, leaves)))
+        rows = [[NoTangent if column is None else column[j] for column in matrix] for j in range(shape.num_leaves)]
+        return tree.unflatten(shape, [_row(structure, row) for row in rows])
+
+    return jacobian
+
+
+def jacrev(f, argnums=0):
+    """A function that returns the Jacobian of f, by reverse mode; all as for `jacfwd`. Cheapest for few outputs."""
+
+    @functools.wraps(f)
+    def jacobian(*args, **kwargs):
+        name = title("jacrev", f)
+        function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums)
+        result = record(name, function, [argnums], [tree.unflatten(structure, leaves)])
+        if result is None:
+            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacrev(g, argnums)(*args))
+        pullback, _ = result
+
+        def row(value, index):
+            if not inexact(value):
+                return NoTangent
+            pull = lambda ct: pullback.cotangents([] if index is None else [(index, ct)])
+            found = vmap(pull)(_basis(value))
+            if dtype_of(value).kind == "c":  # Re(-i dy) = Im(dy)
+                across = vmap(pull)(-1j * _basis(value))
+                found = [None if a is None else a + 1j * b for a, b in zip(found, across, strict=True)]
+                found = [a / 2 if dtype_of(x).kind == "c" else a for a, x in zip(found, leaves, strict=True)]
+            parts = [None if a is None else reshape(a, shape=shape_of(value) + shape_of(a)[1:]) for a in found]
+            return _row(structure, parts)
+
+        return tree.unflatten(pullback.shape, [row(value, index) for value, index in pullback.outputs])
+
+    return jacobian
+
+
+def _as_one_tree(name, f, args, kwargs, argnums):
+    """f as a function of one tree, the differentiated argument or the tuple of several; its leaves and structure."""
+    function, positions, several = chosen(name, f, args, kwargs, argnums)
+    x = tuple([args[n] for n in positions]) if several else args[positions[0]]
+    leaves, structure = tree.flatten(x)
+    call = (lambda parts: function(*parts)) if several else function
+    return call, as_inputs(name, argnums, leaves, x), structure
+
+
+def _basis(x):
+    """The unit arrays of x's shape, along a new leading axis."""
+    size = math.prod(shape_of(x))
+    return reshape(eye_like(x, size), shape=(size, *shape_of(x)))
+
+
+def _row(structure, parts):
+    """One result's derivatives, in the structure of the argument."""
+    parts = [NoTangent if part is None else part for part in parts]
+    if parts and all(part is NoTangent for part in parts):
+        return NoTangent
+    return as_tangent(tree.unflatten(structure, parts))
+
+
+def jacobian(f, argnums=0):
+    """A function that returns the Jacobian of f (see `jacfwd`), by the mode that needs fewer passes at these shapes."""
+
+    @functools.wraps(f)
+    def either(*args, **kwargs):
+        _, leaves, _ = _as_one_tree(title("jacobian", f), f, args, kwargs, argnums)
+        results = tree.leaves(f(*args, **kwargs))
+        count = lambda xs: sum([math.prod(shape_of(x)) for x in xs])
+        return (jacrev if count(results) < count(leaves) else jacfwd)(f, argnums)(*args, **kwargs)
+
+    return either
+
+
+def hessian(f, argnums=0):
+    """A function that returns the matrix of second derivatives, forward over reverse; shapes as for `jacfwd` of `grad`.
+
+    f: function with one real number as result. For several argnums a tuple (by argument) of tuples. For complex
+    arguments it is the Jacobian ∂/∂z of the gradient, which is all of it if that is complex differentiable; the product
+    with a direction is always `hvp`.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.hessian(lambda x: pa.sum(x**3))(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacfwd(grad(f, argnums), argnums)
+
+
+def hvp(f, x, v):
+    """The Hessian of f at x times v, without the Hessian: forward over reverse.
+
+    f: function of one array or tree, with one real number as result. x, v: of equal structure and shapes.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.hvp(lambda x: pa.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    array([6., 0.])
+    """
+    return jvp(grad(f), (x,), (v,))[1]

@@ -1,0 +1,141 @@
+"""One pass of either mode over a user's function, on flat lists of leaves; the transformations are made of these."""
+
+import functools
+import itertools
+
+import numpy as np
+
+from ..dispatch import as_tangent, is_container, tree
+from ..dsl.avals import dtype_of
+from .forward import ForwardRun
+from .inputs import NoTangent, as_inputs, fitted, inexact, is_function, scalar, split_aux, zero
+from .reverse import ReverseRun
+from .rules import match_dtype
+
+
+def push(name, f, inputs, dxs, has_aux=False):
+    """One forward pass: (values, tangents or None, structure, aux), or None if f's result is a function.
+
+    inputs: pairs (leaves, structure), one per argument. dxs: their tangents, None where zero.
+    """
+    with ForwardRun(name) as run:
+        seen = []
+        for (xs, structure), ts in zip(inputs, dxs, strict=True):
+            wrapped = [x if t is None else run.wrap(x, t) for x, t in zip(xs, ts, strict=True)]
+            seen.append(tree.unflatten(structure, wrapped))
+        out = f(*seen)
+        if not has_aux and is_function(out):
+            return None
+        out, aux = split_aux(name, out, has_aux)
+        values, shape = tree.flatten(out)
+        pairs = [run.unwrap(v) for v in values]
+        if has_aux:
+            aux = tree.map(lambda v: run.unwrap(v)[0], aux)
+    return [v for v, _ in pairs], [t for _, t in pairs], shape, aux
+
+
+def tangent_of(value, t):
+    """The tangent of a result, with a symbolic zero written out."""
+    if t is not None:
+        return scalar(t)
+    return zero(value) if inexact(value) else NoTangent
+
+
+def complex_slope(along, across):
+    """The derivative by z = x + iy from those by x and by y: ∂f/∂x - i ∂f/∂y of a real f, as `grad` has it, and half of
+    that (Wirtinger's ∂f/∂z, which is f' where f is complex differentiable) of a complex f."""
+    if along is NoTangent:
+        return along
+    both = along - 1j * across
+    return both / 2 if dtype_of(along).kind == "c" else both
+
+
+def record(name, f, positions, primals, has_aux=False):
+    """One recorded evaluation: (pullback, aux), or None if f's result is a function.
+
+    positions: the numbers of the arguments, for errors.
+    """
+    inputs = []
+    for n, x in zip(positions, primals, strict=True):
+        leaves, structure = tree.flatten(x)
+        inputs.append((as_inputs(name, n, leaves, x), structure))
+    with ReverseRun(name) as run:
+        seen = [tree.unflatten(shape, [run.input(x) if inexact(x) else x for x in xs]) for xs, shape in inputs]
+        followed = len(run.tape)
+        out = f(*seen)
+        if not has_aux and is_function(out):
+            return None
+        out, aux = split_aux(name, out, has_aux)
+        values, shape = tree.flatten(out)
+        outputs = [run.unwrap(v) for v in values]
+        if has_aux:
+            aux = tree.map(lambda v: run.unwrap(v)[0], aux)
+    return Pullback(name, run, inputs, followed, outputs, shape), aux
+
+
+class Pullback:
+    """The reverse function of one evaluation; call it with a cotangent of the value.
+
+    inputs: pairs (leaves, structure), one per argument; followed: how many of the leaves are on the tape.
+    outputs: pairs (value, place on the tape or None); shape: their structure.
+    """
+
+    def __init__(self, name, run, inputs, followed, outputs, shape):
+        self.name, self.run, self.inputs, self.followed = name, run, inputs, followed
+        self.outputs, self.shape = outputs, shape
+
+    def value(self):
+        """The function's value."""
+        return tree.unflatten(self.shape, [v for v, _ in self.outputs])
+
+    def __call__(self, ct):
+        cts = tree.match(self.shape, ct, f"{self.name}: cotangent")
+        where = lambda i: f"{self.name}: the cotangent{tree.paths(ct)[i]}"
+        seeds = []
+        for i, ((value, index), c) in enumerate(zip(self.outputs, cts, strict=True)):
+            c = fitted(c, value, functools.partial(where, i))
+            if index is not None and c is not None:
+                seeds.append((index, c))
+        return self.pull(seeds)
+
+    def cotangents(self, seeds):
+        """A list of the leaves' cotangents, None for integers, from pairs (place on the tape, cotangent)."""
+        found = iter(self.run.walk_back(seeds, self.followed))
+        return [_cotangent_of(x, next(found)) if inexact(x) else None for xs, _ in self.inputs for x in xs]
+
+    def pull(self, seeds):
+        """Cotangents of the arguments from pairs (place on the tape, cotangent)."""
+        found = iter(_apart(self.cotangents(seeds), seeds))
+        return tuple([self._argument(xs, structure, found) for xs, structure in self.inputs])
+
+    def _argument(self, leaves, structure, found):
+        """One argument's cotangent; containers keep their type if linear, with the primal's integer leaves."""
+        cts = [NoTangent if ct is None else ct for ct in itertools.islice(found, len(leaves))]
+        whole = tree.unflatten(structure, cts)
+        if structure is tree.LEAF or not any(map(is_container, tree.leaves(whole, is_container))):
+            return whole
+        primal = tree.unflatten(structure, leaves)
+        with_statics = lambda c, p: tree.map(lambda a, b: b if a is NoTangent else a, c, p)
+        keep = lambda c, p: with_statics(c, p) if is_container(c) and c.linear else c
+        return as_tangent(tree.map(keep, whole, primal, is_leaf=is_container))
+
+
+def _apart(cts, seeds):
+    """Cotangents whose memory is theirs alone, so that writing to one changes neither another nor what was given."""
+    taken = {id(_owner(ct)) for _, ct in seeds}
+    for i, ct in enumerate(cts):
+        if type(ct) is np.ndarray:
+            owner = id(_owner(ct))
+            if owner in taken or not ct.flags.writeable:
+                cts[i] = ct.copy()
+            taken.add(owner)
+    return cts
+
+
+def _owner(x):
+    """The array whose memory x looks at."""
+    return x if getattr(x, "base", None) is None else x.base
+
+
+def _cotangent_of(x, ct):
+    return zero(x) if ct is None else scalar(match_dtype(ct, x))

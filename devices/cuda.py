@@ -1,0 +1,105 @@
+"""CuPy's kernels: each card's operation is CuPy's function of the same name, on the device of its arrays.
+
+CuPy is imported when the first of its arrays is met or a CUDA device is asked for, never by `import polyad`.
+Differences from NumPy: results of no axes stay arrays; positions out of range wrap around in `index`, `take` and the
+writes (CuPy does not check them, for that would wait for the device).
+"""
+
+import functools
+
+import numpy as np
+
+from ..dispatch import CUDA, HostArray, lazy_libraries, register_device_of
+from ..dsl.libraries import creator, host_copy
+from .device import Device, place, register_devices
+from .kernels import common_kernels, install_kernels, operand, unordered_writes
+
+
+@functools.cache
+def cuda(ordinal):
+    """The device of this number."""
+    return Device(CUDA, ordinal)
+
+
+def install():
+    """Register CuPy's arrays and a kernel for each card. Called when the first CuPy array is met."""
+    import cupy
+
+    def where(condition, x, y):
+        return cupy.where(cupy.asarray(condition), x, y)
+
+    exceptions = {**common_kernels(cupy), **unordered_writes(cupy), "where": where}
+    register_device_of(cupy.ndarray, lambda x: cuda(x.device.id))
+    creator.generic.add(lambda x: Creator(x.device.id), (cupy.ndarray,))
+    host_copy.generic.add(lambda x: x.get(), (cupy.ndarray,))
+    install_kernels(cupy, operand(cupy.ndarray), exceptions, kind=CUDA, around=functools.partial(on_its_device, cupy))
+
+
+lazy_libraries["cupy"] = install
+
+
+def on_its_device(cupy, kernel):
+    """A kernel that runs with the device of its arrays current, as CuPy wants it (they all lie on one)."""
+
+    @functools.wraps(kernel)
+    def run(*args, **params):
+        ordinal = next(x.device.id for x in args if isinstance(x, cupy.ndarray))
+        if cupy.cuda.runtime.getDevice() == ordinal:
+            return kernel(*args, **params)
+        with cupy.cuda.Device(ordinal):
+            return kernel(*args, **params)
+
+    return run
+
+
+class Creator:
+    """CuPy's creation functions, run with one device current."""
+
+    def __init__(self, ordinal):
+        self.ordinal = ordinal
+
+    def __getattr__(self, name):
+        import cupy
+
+        function = getattr(cupy, name)
+
+        def make(*args, **params):
+            with cupy.cuda.Device(self.ordinal):
+                return function(*args, **params)
+
+        return make
+
+
+@creator.method
+def creator_on_cuda(device: Device[CUDA], /):
+    return Creator(device.ordinal)
+
+
+@place.method
+def place_on_cuda(x: HostArray, device: Device[CUDA], /):
+    return Creator(device.ordinal).asarray(np.asarray(x))
+
+
+# ---------------------------------------------------------------------- the devices
+def count():
+    """How many CUDA devices CuPy can use; raises what CuPy raises without a driver, or ImportError."""
+    import cupy
+
+    return cupy.cuda.runtime.getDeviceCount()
+
+
+def synchronize(ordinal):
+    """Wait until all work given to this device is done."""
+    import cupy
+
+    cupy.cuda.Device(ordinal).synchronize()
+
+
+def memory(ordinal):
+    """(free, total) bytes as the driver sees them; what CuPy's pool keeps for later counts as used."""
+    import cupy
+
+    return tuple(cupy.cuda.Device(ordinal).mem_info)
+
+
+register_devices(CUDA, count, synchronize, memory)

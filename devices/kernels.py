@@ -1,0 +1,215 @@
+"""What the kernels of all array libraries share: explained errors, signatures, and the installation for every card.
+
+A kernel is "the library's function of the operation's name"; what no library function does, or does with other
+parameters, is written once here for a NumPy-like library `xp`. A library of its own class is installed by three calls:
+
+    Mine = operand(mine.ndarray)                      # its arrays, and the numbers that mix with them
+    install_kernels(mine, Mine)                       # a kernel for every card that `mine` has a function for
+    polyad.register_device_of(mine.ndarray, ask)      # or register_kind, if the class says all
+"""
+
+import numpy as np
+
+from ..dispatch import Array, DTypeError, HostArray, PolyadError, ShapeError, describe
+from ..dispatch.layers import ArrayMeta
+from ..dsl import operations
+from ..dsl.avals import shape_of
+from ..dsl.libraries import Scalar
+from ..dsl.ops.indexing import join_index, result_aval
+
+OBJECT = np.dtype("O")
+
+
+# ---------------------------------------------------------------------- one kernel
+def kernel(op, function, library, raw=None):
+    """A kernel around a library's function: errors explained, no arrays of objects.
+
+    library: its name, for messages. raw: a ufunc that the operation's entry may call by itself.
+    """
+    name, sequence = op.__name__, op.generic.sequence
+
+    def run(*args, **params):
+        try:
+            y = function(args, **params) if sequence else function(*args, **params)
+        except PolyadError:
+            raise
+        except (ValueError, TypeError, IndexError) as error:
+            raise explained(name, error, args, params) from error
+        try:
+            suspect = y.dtype.char in "O?"
+        except AttributeError:  # several results, an object out of an array, or a library with dtypes of its own
+            suspect = True
+        if suspect and holds_objects(y, args):
+            raise objects(name, args)
+        return y
+
+    run.__name__ = run.__qualname__ = f"{name}_{library}"
+    run.__wrapped__ = function
+    if raw is not None:
+        run.raw = raw
+    run.library_function = function
+    return run
+
+
+def holds_objects(y, args):
+    """Whether a result or an argument is an array of Python objects (a comparison of objects is boolean)."""
+    return any(getattr(x, "dtype", None) is OBJECT for x in (y, *args))
+
+
+def objects(name, args):
+    """The error for arrays of Python objects."""
+    return DTypeError(
+        f"{name}({', '.join(describe(x) for x in args)}): arrays of objects are not supported; convert to numbers with "
+        "x.astype(float), or stack arrays with polyad.stack"
+    )
+
+
+def explained(name, error, args, params):
+    """A library's error with the operation, the types, shapes and parameters."""
+    if any(getattr(x, "dtype", None) is OBJECT for x in args):
+        return objects(name, args)
+    given = ", ".join([*[describe(x) for x in args], *[f"{k}={v!r}" for k, v in params.items() if v is not None]])
+    kind = ShapeError if isinstance(error, (ValueError, IndexError)) else DTypeError
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    if isinstance(error, IndexError) and not isinstance(error, np.exceptions.AxisError):
+        return IndexError(f"{name}({given}): {text}; check the index against .shape")
+    advice = "check the shapes with .shape" if kind is ShapeError else "convert with .astype or polyad.asarray"
+    return kind(f"{name}({given}): {text}; {advice}")
+
+
+# ---------------------------------------------------------------------- functions that libraries lack
+def common_kernels(xp):
+    """name -> function, for operations that are no function of a NumPy-like library `xp`, or one with other
+    parameters."""
+
+    def astype(x, dtype):
+        x, dtype = xp.asarray(x), np.dtype(dtype)
+        return (x.real if x.dtype.kind == "c" and dtype.kind != "c" else x).astype(dtype)[()]
+
+    def stop_gradient(x):
+        return xp.asarray(x)[()] if isinstance(x, (bool, int, float, complex)) else x
+
+    def reshape(x, shape):
+        return xp.reshape(x, shape)
+
+    def concatenate(arrays, axis=0):
+        return xp.concatenate([xp.asarray(x) for x in arrays], axis=axis)
+
+    def index(x, *arrays, spec):
+        return xp.asarray(x)[join_index(spec, arrays)]
+
+    def index_set(x, v, *arrays, spec):
+        y = xp.array(x)
+        y[join_index(spec, arrays)] = v
+        return y
+
+    def index_add(x, v, *arrays, spec):
+        y = xp.array(x)
+        if arrays:
+            xp.add.at(y, join_index(spec, arrays), v)
+        else:
+            y[join_index(spec, arrays)] += v
+        return y
+
+    return {f.__name__: f for f in (astype, stop_gradient, reshape, concatenate, index, index_set, index_add)}
+
+
+def unordered_writes(xp):
+    """`index_set` and `index_add` for a library that writes at repeated positions in no particular order, atomically,
+    and has its atomics for 32-bit, unsigned 64-bit and floating numbers only (CuPy)."""
+
+    def index_set(x, v, *arrays, spec):
+        y, where = xp.array(x), join_index(spec, arrays)
+        if arrays:  # every writer of a position writes what the last of them would: then the order does not matter
+            shape = result_aval(x, arrays, spec).shape
+            numbers = xp.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.uint64).reshape(shape)
+            last = xp.zeros(shape_of(x), np.uint64)
+            xp.maximum.at(last, where, numbers)
+            v = xp.broadcast_to(xp.asarray(v), shape).reshape(-1)[last[where].astype(np.int64)]
+        y[where] = v
+        return y
+
+    def index_add(x, v, *arrays, spec):
+        y, where = xp.array(x), join_index(spec, arrays)
+        if not arrays:
+            y[where] += v
+            return y
+        if y.dtype.kind == "c":
+            parts = [index_add(part(x), part(v), *arrays, spec=spec) for part in (xp.real, xp.imag)]
+            return (parts[0] + 1j * parts[1]).astype(y.dtype)
+        wide = (
+            y.astype(np.uint64) if y.dtype.kind in "iu" else y
+        )  # sums are right modulo 2**64, hence in the narrower type
+        xp.add.at(wide, where, xp.asarray(v).astype(wide.dtype))
+        return wide.astype(y.dtype)
+
+    return {"index_set": index_set, "index_add": index_add}
+
+
+# ---------------------------------------------------------------------- a library
+def operand(array_class):
+    """A class for annotations: arrays of `array_class`, and the numbers and NumPy scalars that mix with them.
+
+    Methods for it take part beside those of other libraries without ambiguity: numbers alone stay on the host. NumPy
+    arrays are not among them, so that mixing the two libraries is an error that names the devices.
+    """
+    made = ArrayMeta(f"{array_class.__name__}_or_number", (), {"__module__": array_class.__module__})
+    made.register(array_class)
+    made.register(Scalar)
+    for number in Scalar.members:
+        made.register(number)
+    Array.register(array_class)
+    _keep_numbers_on_host()
+    return made
+
+
+_numbers_kept = set()
+
+
+def _keep_numbers_on_host():
+    """For calls of numbers only: NumPy's kernels under a signature narrower than that of any library."""
+    for op in operations.values():
+        generic = op.generic
+        if generic in _numbers_kept:
+            continue
+        types, varargs = signature(op, HostArray)
+        slot = generic.slots.get((types, varargs))
+        if slot is not None and None in slot.methods:
+            _numbers_kept.add(generic)
+            generic.add(slot.methods[None].implementation, *signature(op, Scalar))
+
+
+def signature(op, cls):
+    """The types and varargs of a kernel all of whose arrays are `cls`."""
+    if op.generic.sequence:
+        return (), cls
+    return (cls,) * len(op.generic.arrays), cls if op.generic.variadic else None
+
+
+def install_kernels(xp, cls, exceptions=None, *, kind=None, names=None, around=None):
+    """Register a kernel for every card that the library has a function for; composite operations run their body.
+
+    xp: the library's module (or any object with functions of NumPy's names). cls: class of all array arguments, from
+    `operand`. exceptions: operation -> function, instead of the library's function of that name. kind: device kind, if
+    the kernels are for one only. names: NumPy's name -> the library's name, where they differ. around:
+    function(kernel) -> kernel, applied to each. Returns the names of the operations for which there is no kernel.
+    """
+    exceptions, names, library = (
+        exceptions or {},
+        names or {},
+        getattr(xp, "__name__", type(xp).__name__).rpartition(".")[2],
+    )
+    missing = []
+    for name, op in operations.items():
+        card = op.card
+        if card.body is not None:
+            continue
+        function = exceptions.get(name) or (
+            getattr(xp, names.get(card.kernel, card.kernel), None) if card.kernel else None
+        )
+        if function is None:
+            missing.append(name)
+            continue
+        made = kernel(op, function, library, function if isinstance(function, np.ufunc) else None)
+        op.generic.add(around(made) if around else made, *signature(op, cls), kind)
+    return missing

@@ -1,0 +1,95 @@
+"""Families: one method of an array type serves every operation of a kind, as Julia's `BroadcastStyle` allows.
+
+A family is a generic function `family(op, *xs)`; its members are the operations whose card is of that kind. An array
+type answers for all of them at once, with the operation as the first argument, and returns NotImplemented for those
+that it does not know: they go on as if it had no method (dense, guarded).
+"""
+
+import itertools
+
+from ..dispatch import Array, generic
+
+
+@generic
+def elementwise_family(op, /, *xs):
+    """Every elementwise operation. Methods are called as `method(op, *xs, **params)` and return the result of
+    `op(*xs)`.
+
+    >>> import numpy as np, polyad as pa
+    >>> @pa.array_type(leaves=("values",))
+    ... class Logged(pa.Container):
+    ...     def __init__(self, values):
+    ...         self.values = values
+    ...     shape = property(lambda self: self.values.shape)
+    ...     dtype = property(lambda self: self.values.dtype)
+    >>> @pa.elementwise_family.method
+    ... def logged_unary(op, x: Logged, /, **params):
+    ...     print(op.__name__)
+    ...     return Logged(op(x.values, **params))
+    >>> np.sin(Logged(np.zeros(2)))
+    sin
+    Logged(values=array([0., 0.]))
+    """
+
+
+@generic
+def reduction_family(op, /, *xs):
+    """Every reduction: `method(op, x, **params)` with `axis`, `keepdims` and what else the operation takes."""
+
+
+@generic
+def linear_family(op, /, *xs):
+    """Every operation of kind linear: changes of shape, reading by index (`op(x, *index_arrays, spec=…)`).
+
+    Operations on a sequence of arrays (`concatenate`) belong to no family.
+    """
+
+
+@generic
+def bilinear_family(op, /, *xs):
+    """Every product of kind bilinear, such as `matmul`."""
+
+
+FAMILIES = {
+    "elementwise": elementwise_family,
+    "reduction": reduction_family,
+    "linear": linear_family,
+    "bilinear": bilinear_family,
+}
+MOST = {elementwise_family: 3, reduction_family: 1, linear_family: 3, bilinear_family: 2}  # arrays of an operation
+
+
+def claim(family, *types):
+    """Decorator: `def method(op, *xs, **params)` serves each call that has all of these types among its arguments.
+
+    family: one of the families. types: array types (several: see `combine_rule`). The other arguments may be any
+    `Array`. One registration stands for all places the types can take: `claim(elementwise_family, T)` is the signatures
+    (T), (T, Array), (Array, T), (T, T), ….
+
+    >>> import polyad as pa
+    >>> @pa.array_type()
+    ... class Nothing(pa.Container):
+    ...     shape, dtype = (), float
+    >>> @pa.claim(pa.elementwise_family, Nothing)
+    ... def nothing_elementwise(op, *xs, **params):
+    ...     return Nothing()
+    >>> 2 * Nothing() + 1
+    Nothing()
+    """
+
+    def register(method):
+        for n in range(len(types), MOST[family] + 1):
+            for signature in itertools.product((*types, Array), repeat=n):
+                if set(types) <= set(signature):
+                    family.generic.add(method, (object, *signature))
+        return method
+
+    return register
+
+
+def combine_rule(first, second, family):
+    """Decorator: how two array types meet in a family, `def method(op, *xs, **params)`, in either order and any place.
+
+    Without it a call that both claim is an AmbiguousMethodError. Returning NotImplemented makes them dense (guarded).
+    """
+    return claim(family, first, second)

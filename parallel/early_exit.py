@@ -1,0 +1,57 @@
+"""A rank that raises before it has started MPI ends the job too: its peers may already wait for it in MPI's start.
+
+Installed by importing the package, and only in a process that a launcher started as one of several.
+"""
+
+import os
+import sys
+import threading
+import traceback
+
+from .mpi_library import launched_size
+
+PATIENCE = 10  # seconds that starting MPI, only to end the job, may take
+
+
+def install():
+    """Take over sys.excepthook until `world()` is made, if this process is one of several."""
+    if launched_size()[0] > 1 and sys.excepthook is sys.__excepthook__ and _from_the_launcher():
+        _state["pid"] = os.getpid()
+        sys.excepthook = _uncaught
+
+
+def uninstall():
+    """Give sys.excepthook back, for the hooks of a started world."""
+    if sys.excepthook is _uncaught:
+        sys.excepthook = sys.__excepthook__
+
+
+_state = {}
+
+
+def _from_the_launcher():
+    """Not a child of a rank, which inherits the launcher's variables but not its connection."""
+    descriptor = os.environ.get("PMI_FD", "")
+    if not descriptor.isdigit():
+        return True
+    try:
+        os.fstat(int(descriptor))
+    except OSError:
+        return False
+    return True
+
+
+def _uncaught(kind, error, trace):
+    if os.getpid() != _state["pid"]:
+        return sys.__excepthook__(kind, error, trace)
+    sys.stderr.write("".join(traceback.format_exception(kind, error, trace)))
+    sys.stderr.flush()
+    sys.stdout.flush()
+    timer = threading.Timer(PATIENCE, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError):
+        return None
+    MPI.COMM_WORLD.Abort(1)

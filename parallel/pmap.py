@@ -1,0 +1,173 @@
+"""`pmap`: a function of one example becomes a function of many, spread over the ranks of the job.
+
+Its meaning is `stack([f(x[k]) for k in range(n)])` for any n on any number of ranks: each rank runs a contiguous
+block of the lanes as `vmap` does, and a collective over the axis reduces the lanes here first and then over the
+ranks. Outside of the map everything is replicated: each rank holds the full arguments and gets the full results.
+
+Lanes on different ranks may take different branches of a Python `if`. Two rules keep the ranks in step all the same:
+collectives over the axis go through the log of `vmap`, so each rank meets the same ones in the same order; and every
+value that enters the map (mapped arguments, other arguments, closure) is made varying before the first lane runs, in
+the order of the arguments, so the collectives that sum its cotangents do not depend on what a lane does with it. At
+the end the ranks compare what they return; a result is kept as one value only if all lanes of all ranks have taken
+the same way.
+
+A map inside a map that is spread over the ranks already runs as `vmap` on each rank: there are no ranks left for it.
+"""
+
+import contextlib
+import functools
+import re
+
+import numpy as np
+
+from ..dispatch import LaneSplitError, LeakedLayerError, current_depth, is_container, tree
+from ..dsl import broadcast_to, moveaxis
+from ..dsl.avals import dtype_of, is_number, shape_of
+from ..dsl.axes import Axis, Stacked, enclosing_axes
+from ..dsl.batching import Split
+from ..dsl.vmap import MappedInputs, map_lanes, title, with_one_dtype
+from .agreement import meet
+from .closures import Watch, substituted
+from .collectives import Blocks, first, gather, split, total, vary
+from .communicator import world
+from .guard import CollectiveError
+
+
+def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
+    """Map a function over an axis of its arguments, on all ranks together: `stack([f(x[k]) for k in range(n)])`.
+
+    f: function of arrays or trees of arrays. axis_name: name by which `psum` and its kin find the lanes of all ranks.
+    in_axes, out_axes, axis_size: as for `vmap`; the axis may have any length, and every rank gives the same full
+    arguments. Returns a function; its results are the same on every rank, and the same as those of `vmap` (sums may
+    be added in another order). Derivatives, `vmap` and tracing work inside, outside and through it.
+
+    Without MPI, or on one rank, it is `vmap`. Raises what `vmap` does, on every rank; an error that f raises on some
+    ranks only is a CollectiveError on the others. LeakedLayerError: f reads a value that a derivative or trace around
+    the map follows from where it cannot be found (a global variable): give it as an argument with in_axes=None.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.pmap(lambda x: x / pa.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([0.25, 0.75])
+    """
+
+    @functools.wraps(f)
+    def mapped(*args, **kwargs):
+        comm = world()
+        name = title("pmap", f)
+        inputs = MappedInputs(name, args, kwargs, in_axes, axis_size)
+        if comm.size == 1 or any(axis.spans_processes for axis in enclosing_axes()):
+            axis = Axis(axis_name, inputs.size, current_depth() + 1)
+            return map_lanes(name, f, inputs, axis).assemble(out_axes)
+        axis = RankAxis(comm, name, axis_name, inputs.size, current_depth() + 1)
+        with axis.in_step():
+            return map_lanes(name, axis.enter(f, inputs), inputs, axis).assemble(out_axes)
+
+    return mapped
+
+
+class RankAxis(Axis):
+    """A mapped axis whose lanes lie on the ranks of a communicator; see `Axis`."""
+
+    spans_processes = True
+
+    def __init__(self, comm, name, axis_name, size, depth):
+        super().__init__(axis_name, size, depth)
+        self.blocks = Blocks(comm, size, name)
+        self.local = self.blocks.local
+        self.offset = self.blocks.start if self.blocks.kept else 0
+        self.watch = Watch()
+
+    def enter(self, f, inputs):
+        """Give the lanes here their part of the inputs, and make varying what f reads besides. Returns such an f."""
+        inputs.units = [
+            self._lanes(x) if mapped else tree.map(self._vary, x)
+            for x, mapped in zip(inputs.units, inputs.mapped, strict=True)
+        ]
+        f = substituted(f, self._vary) if self.watch else f
+        self.watch.start()
+        return f
+
+    def _vary(self, x):
+        return vary(x, self.blocks)
+
+    def _lanes(self, x):
+        if not isinstance(x, tuple):
+            return split(x, self.blocks)
+        container, place = x
+        take = lambda leaf, axis: moveaxis(split(moveaxis(leaf, axis, 0), self.blocks), 0, axis)
+        return container.lanes(place, take), place
+
+    def own(self, lanes):
+        return self.blocks.own(lanes)
+
+    def across(self, how, value):
+        place = f"{'psum' if how == 'sum' else 'all_gather'} over the axis {self!r}"
+        return vary((total if how == "sum" else gather)(value, self.blocks, place), self.blocks)
+
+    def leave(self, signal):
+        if getattr(signal, "met", False):
+            return
+        if isinstance(signal, Split):
+            meet(self.blocks, "split", (signal.run.depth, signal.groups))
+        else:
+            run = signal.run
+            meet(self.blocks, f"{signal.signature[0]} over the enclosing axis {run.axis!r}, collective {run.position}")
+
+    @contextlib.contextmanager
+    def in_step(self):
+        """An error of the lanes here becomes one of all ranks, which would wait for this one otherwise."""
+        try:
+            yield
+        except CollectiveError:
+            raise
+        except Exception as error:
+            if not getattr(error, "met", False):
+                meet(self.blocks, "error", (type(error).__name__, str(error)))
+            raise
+
+    def join(self, outputs):
+        """The results over all lanes: what all ranks have in common as it is, the rest gathered."""
+        structure, units = outputs.leaves()
+        leaves = [leaf for unit in units for leaf in tree.leaves(unit)]
+        escaped = self.watch.escaped([leaf.value for leaf in leaves]) if self.watch else None
+        mine = (
+            re.sub(r" at 0x[0-9a-f]+", "", tree.show(structure)),
+            [(leaf.same, None if is_number(leaf.value) else str(dtype_of(leaf.value))) for leaf in leaves],
+            outputs.answers,
+            escaped and f"{escaped.name} (entered at {escaped.where})",
+        )
+        structures, ranks, answers, escapes = zip(*meet(self.blocks, "the end", mine), strict=True)
+        self._check(structures, escapes)
+        one_way = answers[0] is not None and all(a == answers[0] for a in answers)
+        merged = iter([self._merge(leaf, column, one_way) for leaf, *column in zip(leaves, *ranks, strict=True)])
+        fill = lambda leaf: next(merged)
+        return structure, [tree.map(fill, unit) if is_container(unit) else fill(unit) for unit in units]
+
+    def _check(self, structures, escapes):
+        """Errors that every rank raises, as it knows what the others know."""
+        error = None
+        for other in structures:
+            if other != structures[0]:
+                error = LaneSplitError(
+                    f"{self.blocks.name}: lanes return different structures: {structures[0]} and {other}"
+                )
+        for escape in filter(None, escapes):
+            error = LeakedLayerError(
+                f"{self.blocks.name}: the function reads a value of {escape} that is neither an argument nor in its "
+                "closure, so its derivative would lack the other ranks' part; give it as an argument with in_axes=None"
+            )
+        if error is not None:
+            error.met = True
+            raise error
+
+    def _merge(self, leaf, column, one_way):
+        """One result of all lanes.
+
+        column: (same, dtype or None for a number) on each rank. one_way: all lanes have taken the same branches.
+        """
+        if one_way and all(same for same, _ in column):
+            return Stacked(first(leaf.value, self.blocks), True)
+        (value,) = with_one_dtype([leaf.value], {np.dtype(dtype) for _, dtype in column if dtype is not None})
+        if leaf.same:
+            value = broadcast_to(value, shape=(self.local, *shape_of(value)))
+        return Stacked(gather(self.own(value), self.blocks, "the same result"), False)

@@ -1,0 +1,95 @@
+"""NumPy's kernels: the commonest mistakes are explained, and arrays of objects are refused."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import polyad as pa
+
+x23, x32, x3 = np.ones((2, 3)), np.ones((3, 2)), np.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: pa.add(x23, x32),
+            pa.ShapeError,
+            r"add\(ndarray\(float64\[2, 3\]\), ndarray\(float64\[3, 2\]\)\): .*check",
+        ),
+        (lambda: pa.maximum(x3, np.ones(2)), pa.ShapeError, r"maximum\(.*\[3\].*\[2\].*check the shapes with \.shape"),
+        (lambda: pa.where(x3 > 0, x3, np.ones(2)), pa.ShapeError, r"where\(ndarray\(bool\[3\]\)"),
+        (lambda: pa.matmul(x23, x23), pa.ShapeError, r"matmul\(.*\[2, 3\].*\[2, 3\].*check the shapes"),
+        (lambda: pa.matmul(x23, 2.0), pa.ShapeError, r"matmul\(ndarray\(float64\[2, 3\]\), float\)"),
+        (lambda: pa.reshape(x23, (4, 2)), pa.ShapeError, r"reshape\(ndarray\(float64\[2, 3\]\), shape=\(4, 2\)\)"),
+        (lambda: pa.transpose(x23, (0, 0)), pa.ShapeError, r"transpose\(.*axes=\(0, 0\)"),
+        (lambda: pa.broadcast_to(x3, (2, 2)), pa.ShapeError, r"broadcast_to\(.*shape=\(2, 2\)"),
+        (lambda: pa.broadcast_to(x3, (2000, 2)), pa.ShapeError, r"broadcast_to\(.*shape=\(2000, 2\)"),
+        (lambda: pa.concatenate([x23, x32]), pa.ShapeError, r"concatenate\(.*\[2, 3\].*\[3, 2\].*axis=0"),
+        (lambda: pa.stack([x23, x32]), pa.ShapeError, r"stack: shapes differ"),
+        (lambda: pa.sum(x23, axis=2), pa.ShapeError, r"sum\(.*axis=2.*out of bounds.*check the shapes"),
+        (lambda: pa.max(np.ones((0, 2)), axis=0), pa.ShapeError, r"max\(ndarray\(float64\[0, 2\]\), axis=0"),
+        (lambda: pa.getitem(x3, 7), IndexError, r"index\(ndarray\(float64\[3\]\).*check the index"),
+        (
+            lambda: pa.getitem(x3, np.array([0, 5])),
+            IndexError,
+            r"index\(ndarray\(float64\[3\]\), ndarray\(int64\[2\]\)",
+        ),
+        (lambda: pa.getitem(x3, "a"), pa.DTypeError, "indices are integers"),
+        (lambda: pa.getitem(x3, np.array([0.5])), pa.DTypeError, "index arrays hold integers or booleans"),
+        (lambda: pa.at(x3, 0).set(np.ones(2)), pa.ShapeError, "index_set: a value of shape"),
+        (lambda: pa.at(np.arange(3), 0).set(0.5), pa.DTypeError, r"convert with \.astype"),
+        (lambda: pa.subtract(x3 > 0, x3 > 0), pa.DTypeError, r"subtract\(ndarray\(bool\[3\]\).*convert with \.astype"),
+        (lambda: pa.negative(x3 > 0), pa.DTypeError, r"negative\(ndarray\(bool\[3\]\)\).*convert with \.astype"),
+        (lambda: pa.floor(x3 * 1j), pa.DTypeError, r"floor\(ndarray\(complex128\[3\]\)\).*convert"),
+        (lambda: pa.less(np.array(["a"]), x3), pa.DTypeError, r"less\("),
+        (lambda: pa.power(np.arange(3), -1), pa.ShapeError, r"power\(ndarray\(int64\[3\]\), int\)"),
+        (lambda: pa.add([1.0], x3), pa.MethodError, r"lists and tuples are not arrays: convert with polyad\.asarray"),
+        (lambda: pa.sin("a"), pa.MethodError, "takes arrays and numbers only"),
+        (lambda: pa.sin(None), pa.MethodError, "takes arrays and numbers only"),
+    ],
+)
+def test_mistakes_are_explained(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+objects = np.array([1.0, None], dtype=object)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pa.add(objects, 1.0),
+        lambda: pa.add(np.array([1, 2], dtype=object), np.array([1, 2], dtype=object)),
+        lambda: pa.sin(objects),
+        lambda: pa.equal(np.array([1, 2], dtype=object), 1),
+        lambda: pa.sum(np.array([1, 2], dtype=object)),
+        lambda: pa.reshape(objects, (2, 1)),
+        lambda: pa.concatenate([objects, objects]),
+        lambda: pa.getitem(objects, 0),
+    ],
+)
+def test_arrays_of_objects_are_refused(call):
+    with pytest.raises(
+        pa.DTypeError, match=r"arrays of objects are not supported; convert to numbers with x\.astype\(float\)"
+    ):
+        call()
+
+
+def test_asarray_takes_numbers_only():
+    for x in ([1, "a"], ["a"], [None], [[1, 2], [3]], object()):
+        with pytest.raises(pa.DTypeError, match="asarray"):
+            pa.asarray(x)
+
+
+def test_an_error_keeps_the_librarys_own_as_its_cause():
+    with pytest.raises(pa.ShapeError) as caught:
+        pa.add(x23, x32)
+    assert isinstance(caught.value.__cause__, ValueError) and isinstance(caught.value, ValueError)
+
+
+def test_kernels_are_numpys_functions():
+    assert inspect.unwrap(pa.which(pa.exp, np.ndarray).implementation) is np.exp
+    assert pa.which(pa.matmul, np.ndarray, np.ndarray).where == "numpy.matmul"

@@ -1,0 +1,190 @@
+"""The checkers catch planted faults, one of each kind, and name what is wrong."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import polyad as pa
+from polyad.dsl import operations
+from polyad.testing import check_array_type, check_rule
+
+x, y = np.array([0.3, 1.2, -0.7]), np.array([[1.0, 2.0, 0.5], [0.1, -1.0, 3.0]])
+numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """Operations declared here are gone afterwards."""
+    before = dict(operations)
+    yield
+    for name in set(operations) - set(before):
+        del operations[name]
+
+
+def operation(kind, prototype, kernel, **facts):
+    """An operation of the test's own, with a kernel for plain arrays."""
+    op = kind(kernel=None, **facts)(prototype)
+    op.generic.add(kernel, (pa.HostArray,) * len(op.generic.arrays))
+    return op
+
+
+def cubed(x, /):
+    """x * x * x."""
+
+
+def total(x, /):
+    """Sum of all elements."""
+
+
+def scaled(x, /):
+    """x times 2, of kind linear."""
+
+
+def cube(partial=lambda y, x: 3 * x * x):
+    return operation(pa.elementwise, cubed, lambda x: x * x * x, partials=[partial])
+
+
+def double(transpose=lambda ct, y, x: ct * 2, shape=lambda x: x, batch=lambda size, xs, batched: double_it(xs[0])):
+    op = operation(pa.linear, scaled, lambda x: np.asarray(x)[()] * 2)
+    global double_it
+    double_it = op
+    op.rule("shape")(shape)
+    op.rule("transpose")([transpose])
+    op.rule("batch")(batch)
+    return op
+
+
+def test_right_rules_pass():
+    check_rule(cube(), x)
+    check_rule(double(), y)
+    check_rule(pa.matmul, y, x)
+    check_rule(pa.concatenate, [x, x[:2]])
+    check_rule(pa.sum, y, axis=1, keepdims=True)
+    check_rule(pa.index, y, np.array([1, 0]), spec=("array",))
+
+
+def test_needs_a_card():
+    with pytest.raises(TypeError, match="check_grads"):
+        check_rule(np.sin, x)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cube(lambda y, x: 2 * x * x), "cubed: forward mode: "),
+        (lambda: cube(lambda y, x: 3 * pa.stop_gradient(x) * x), "cubed: second order: "),
+        (lambda: double(transpose=lambda ct, y, x: ct * 3), "scaled: reverse mode by argument 0: "),
+        (lambda: double(transpose=lambda ct, y, x: pa.sum(ct) + 0 * ct), "scaled: reverse mode by argument 0: "),
+        (lambda: double(shape=lambda x: pa.Aval((*x.shape, 1), x.dtype)), r"scaled: shape rule: .*float64\[2,3,1\]"),
+        (lambda: double(shape=lambda x: pa.Aval(x.shape, np.dtype("float32"))), r"scaled: shape rule: .*float32"),
+        (lambda: double(batch=lambda size, xs, batched: double_it(xs[0][::-1])), "scaled: 3 lanes of arguments 0: "),
+        (lambda: double(batch=lambda size, xs, batched: xs[0][0] * 2), "scaled: 3 lanes of arguments 0: "),
+        (
+            lambda: double(batch=lambda size, xs, batched: pa.reshape(double_it(xs[0]), shape=(size, -1, 3))),
+            "scaled: 0 lanes of arguments 0: ",
+        ),
+        (lambda: operation(pa.opaque, total, np.sum), "total: shape rule: MissingRuleError: total has no shape rule"),
+    ],
+)
+def test_wrong_rules_are_caught(make, message):
+    with pytest.raises(AssertionError, match=f"^{message}"):
+        check_rule(make(), y)
+
+
+def test_operations_on_objects_are_caught():
+    op = operation(pa.elementwise, cubed, lambda x: np.asarray(x, object))
+    with pytest.raises(AssertionError, match="cubed: kernel: the result is of dtype object"):
+        check_rule(op, x)
+
+
+# ---------------------------------------------------------------------- array types
+def scaled_type(**faults):
+    """A type `factor * values` along its last axis, with what `faults` replaces: methods, leaves, linear,
+    structure_ndim."""
+
+    class Scaled(pa.Container):
+        def __init__(self, values, factor):
+            self.values, self.factor = values, factor
+
+        shape = property(lambda self: self.values.shape)
+        dtype = property(lambda self: self.values.dtype)
+
+        def dense(self):
+            return self.values * self.factor[..., None]
+
+    for name in ("shape", "dtype", "dense"):
+        if name in faults:
+            setattr(Scaled, name, faults[name])
+    declaration = {"leaves": ("values", "factor"), "structure_ndim": 1, "linear": False}
+    Scaled.__qualname__ = f"Scaled{next(numbers)}"
+    globals()[Scaled.__qualname__] = Scaled  # where pickle looks
+    pa.array_type(**{key: faults.get(key, default) for key, default in declaration.items()})(Scaled)
+
+    negate = faults.get("negate", lambda x: Scaled(-x.values, x.factor))
+    pa.negative.generic.add(negate, (Scaled,))
+    total = faults.get("total", lambda x, axis, dtype, keepdims: NotImplemented)
+    pa.sum.generic.add(lambda x, axis=None, dtype=None, keepdims=False: total(x, axis, dtype, keepdims), (Scaled,))
+    times = faults.get("times", lambda x, y: Scaled(x.values, x.factor * y) if not np.ndim(y) else NotImplemented)
+    pa.multiply.generic.add(lambda x, y: times(x, y), (Scaled, pa.HostArray))
+    if "times_left" in faults:
+        pa.multiply.generic.add(faults["times_left"], (pa.HostArray, Scaled))
+    else:
+        pa.multiply.generic.add(lambda x, y: times(y, x), (pa.HostArray, Scaled))
+    return Scaled
+
+
+def check(cls):
+    """Checked as a user would; its class is made in a function, so pickle needs it by name."""
+    with pa.densify("allow"):
+        check_array_type(lambda rng: cls(rng.standard_normal(4), rng.standard_normal(())))
+
+
+def replaced(x, **parts):
+    made = object.__new__(type(x))
+    made.__dict__.update({**vars(x), **parts})
+    return made
+
+
+def test_a_right_type_passes():
+    check(scaled_type())
+
+
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        ({"leaves": ("values",)}, "leaves and static parts: factor is lost"),
+        ({"shape": property(lambda self: (*self.values.shape, 1))}, "shape and dtype: shape is"),
+        ({"dtype": np.dtype("float32")}, "shape and dtype: dtype is float32"),
+        ({"linear": True}, "linear=True: "),
+        ({"negate": lambda x: x}, r"negative\(Scaled"),
+        ({"negate": lambda x: -x.values}, r"negative\(Scaled"),
+        ({"negate": lambda x: pa.reshape(-x.dense(), shape=(1, -1))}, r"negative\(Scaled.*shape is \(1, 4\)"),
+        ({"negate": lambda x: pa.astype(-x.dense(), dtype=np.float32)}, r"negative\(Scaled.*float32"),
+        ({"negate": lambda x: -pa.stop_gradient(x.dense())}, r"negative\(Scaled.*\): forward mode: "),
+        ({"times": lambda x, y: replaced(x, values=x.values * y, factor=x.factor * y)}, r"multiply\("),
+        ({"times_left": lambda x, y: x * y.dense()}, "multiply of Scaled.* and float, in both orders: gives "),
+        ({"total": lambda x, axis, dtype, keepdims: pa.sum(x.values) * x.factor.sum()}, r"sum\(Scaled"),
+        ({"negate": lambda x: -x.dense() if not x.values.shape[1:] and type(x.values) is np.ndarray else x.dense()},
+         r"negative\(Scaled.*\): (trace|vmap)"),
+        ({"dense": lambda self: self.values * self.factor}, "vmap over a batch axis|negative"),
+    ],
+)  # fmt: skip
+def test_wrong_types_are_caught(faults, message):
+    with pytest.raises(AssertionError, match=message):
+        check(scaled_type(**faults))
+
+
+def test_a_container_that_hides_its_array():
+    class Hidden(pa.Container):
+        shape, dtype = (2,), np.dtype(float)
+
+        def __init__(self, values):
+            self.values = values
+
+        def dense(self):
+            return self.values
+
+    pa.array_type(leaves=())(Hidden)
+    with pytest.raises(AssertionError, match="Hidden: leaves and static parts: values is lost"):
+        check_array_type(lambda rng: Hidden(rng.standard_normal(2)))
