@@ -122,12 +122,10 @@ from .ad import (
 )  # fmt: skip
 
 # devices and parallelism
-try:
-    from .devices import Device, available_devices, device, device_of, to_device
-except ImportError: pass
-try:
-    from .parallel import pmap, world
-except ImportError: pass
+from .devices import (
+    Device, DeviceError, available_devices, device, device_of, memory, place, register_devices, synchronize, to_device,
+)  # fmt: skip
+from .parallel import CollectiveError, CollectiveMismatch, CollectiveTimeout, pmap, world
 
 __version__ = "0.1.0"
 __all__ = [name for name in dir() if not name.startswith("_")]

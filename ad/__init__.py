@@ -1,6 +1,6 @@
 """Derivatives: the forward and the reverse layer, what is derived from them, and their checking.
 
-Conventions where mathematics leaves a choice (both modes, first and higher orders; tests/ad/test_cases.py has them all):
+Conventions where mathematics leaves a choice, in both modes and every order (tested in tests/ad/test_cases.py):
 
     abs, sign, hypot, arctan2, angle at 0    slope 0
     sqrt, cbrt, x**y for 0 < y < 1, at 0     slope 0, hence sqrt(sum(x**2)) has the gradient 0 at 0

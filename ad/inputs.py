@@ -149,10 +149,11 @@ def _check_inexact(name, n, value):
             if is_container(unit) and dtype_of(unit).kind in "fc":
                 what, advice = "without floating leaves", "give it dense (x.dense())"
             else:
-                what, advice = f"of dtype {dtype_of(unit)}", "give floating point (3.0 instead of 3, or x.astype(float))"
+                what = f"of dtype {dtype_of(unit)}"
+                advice = "give floating point (3.0 instead of 3, or x.astype(float))"
             raise DTypeError(
-                f"{name}: argument {n}{path} is {describe(unit)} {what}, which has no derivative; {advice}, or leave the "
-                "argument out of argnums"
+                f"{name}: argument {n}{path} is {describe(unit)} {what}, which has no derivative; {advice}, or leave "
+                "the argument out of argnums"
             )
 
 

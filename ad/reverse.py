@@ -212,6 +212,10 @@ def transpose(name, linear, x, ct):
     return None if index is None else run.walk_back([(index, ct)], 1)[0]
 
 
+def _refuse(run, node):
+    raise run.leaked()
+
+
 class ReverseRun(Run):
     """One execution of a reverse transformation: its tape."""
 
@@ -225,14 +229,9 @@ class ReverseRun(Run):
 
     def close(self):
         super().close()
-        del self.append
-
-    def __getattr__(self, name):
-        """Asked only for what is missing: `append` after the end. (A stored refusal would tie the tape into a cycle, and
-        its arrays would live until the next garbage collection.)"""
-        if name == "append":
-            raise self.leaked()
-        raise AttributeError(name)
+        ended = Run.__new__(Run)  # says where, without the tape: a stored method of self would make a cycle, and the
+        ended.name, ended.place = self.name, self.place  # tape's arrays would wait for the garbage collector
+        self.append = partial(_refuse, ended)
 
     def input(self, value):
         """Follow a value from here."""

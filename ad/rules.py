@@ -182,8 +182,8 @@ def _common_shape(rule, ct, x):
 
 def _misfit(rule, ct, x):
     return ShapeError(
-        f"{rule} returned {describe(ct)} of shape {list(shape_of(ct))} for {describe(x)} of shape {list(shape_of(x))}; it "
-        "must have that shape, or broadcast with it"
+        f"{rule} returned {describe(ct)} of shape {list(shape_of(ct))} for {describe(x)} of shape {list(shape_of(x))}; "
+        "it must have that shape, or broadcast with it"
     )
 
 

@@ -59,24 +59,37 @@ def methodswith(cls):
 def ambiguities(module=None):
     """Pairs of methods of one generic function that fit a common call while neither is more specific.
 
-    module: only generic functions whose defining module is this one or lies below it (a module or its name);
-        None for all.
+    module: only what concerns this module and those below it (a module or its name): pairs of a generic function or a
+        method defined there, with no method of a third party. None for all.
     Returns a list of texts, each naming the two methods and the method to write. Empty is good.
     """
     prefix = getattr(module, "__name__", module)
-    found = []
-    for generic in all_generics():
-        home = generic.prototype.__module__
-        if prefix is None or home == prefix or home.startswith(f"{prefix}."):
-            found += _ambiguities_of(generic)
-    return found
+    return [text for generic in all_generics() for text in _ambiguities_of(generic, prefix)]
 
 
-def _ambiguities_of(generic):
+_library = __name__.partition(".")[0]
+
+
+def _concerns(prefix, generic, pair):
+    inside = lambda home, top: home == top or home.startswith(f"{top}.")
+    homes = [_home(method) for method in pair]
+    third = [home for home in homes if not inside(home, prefix) and not inside(home, _library)]
+    return not third and any(inside(home, prefix) for home in (generic.prototype.__module__, *homes))
+
+
+def _home(method):
+    """The module of a method; what is no Python function (a library's own kernel) counts as its generic function's."""
+    function = method.implementation
+    return function.__module__ if hasattr(function, "__code__") else method.generic.prototype.__module__
+
+
+def _ambiguities_of(generic, prefix):
     found = {}
     pairs = [(a, b, 0) for a, b in itertools.combinations(generic.methods, 2) if a.kind is b.kind]
     pairs += [(a, b, 1) for family in generic.families for a in generic.methods for b in family.methods if not a.kind]
     for a, b, skip in pairs:
+        if prefix is not None and not _concerns(prefix, generic, (a, b)):
+            continue
         for meet in _meets(a, b, skip):
             try:
                 if generic.card is not None and any(isinstance(t, type) and issubclass(t, Container) for t in meet):

@@ -83,7 +83,8 @@ def container_target(generic, types, args):
 
 
 def _own_or(generic, types, args, otherwise):
-    """The operation's own method, for calls that its family declines; a clash among own methods is an error only then."""
+    """The operation's own method, for calls that its family declines; a clash among own methods is an error only
+    then."""
     try:
         own = container_claim(generic, types, with_families=False)
     except AmbiguousMethodError as clash:
@@ -103,8 +104,8 @@ class _Claim:
         self.generic, self.slot, self.signature, self.family = generic, slot, signature, family
 
     def beats(self, other, alone):
-        """Whether this claim goes before another. Own methods are those of the family with the operation fixed, so of two
-        equal signatures the own one wins; with one container type in the call its own methods always do."""
+        """Whether this claim goes before another. Own methods are those of the family with the operation fixed, so of
+        two equal signatures the own one wins; with one container type in the call its own methods always do."""
         if alone and self.family is not other.family:
             return self.family is None
         if self.signature < other.signature:

@@ -168,7 +168,8 @@ def match(shape, tree, where, is_leaf=None):
 
 def _substituted(tree):
     """The tree with each stand-in (a tangent of a container) as the node it stands for."""
-    return map(lambda x: stand_ins[type(x)](x) if type(x) in stand_ins else x, tree, is_leaf=lambda x: type(x) in stand_ins)
+    stands_in = lambda x: type(x) in stand_ins
+    return map(lambda x: stand_ins[type(x)](x) if stands_in(x) else x, tree, is_leaf=stands_in)
 
 
 def show(shape):

@@ -57,8 +57,22 @@ class Card:
 operations = {}  # name -> generic function, for every card
 
 
+# what a docstring need not repeat: said of every operation of a kind whose docstring names no errors itself
+COMMON = {
+    "elementwise": "Shapes broadcast; the dtype is NumPy's for those of the arguments. Raises ShapeError, DTypeError.",
+    "linear": "Keeps the dtype. Raises ShapeError for shapes and axes that do not fit, DTypeError for arrays of objects.",
+    "bilinear": "Returns the promoted dtype. Raises ShapeError, DTypeError.",
+    "reduction": "axis: None for all, an int or a tuple; keepdims: keep those axes with length 1 in the shape. Raises ShapeError, "
+    "DTypeError.",
+    "composite": "Returns NumPy's shape and dtype. Raises ShapeError, DTypeError.",
+    "opaque": "Raises ShapeError, DTypeError for shapes and dtypes that it does not take.",
+}
+
+
 def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=None, linear=None, no_rule=None, **facts):
     name = prototype.__name__
+    if "Raises" not in (prototype.__doc__ or "Raises"):
+        prototype.__doc__ = f"{prototype.__doc__.rstrip()}\n\n    {COMMON[kind]}\n    "
     function = generic(prototype, sequence=sequence)
     kernel = name if kernel == "" else kernel
     if numpy is None:

@@ -142,6 +142,14 @@ def test_two_types_that_both_claim_a_call():
     assert "Toeplitz" in str(error.value) and "Diagonal" in str(error.value)
 
 
+def test_ambiguities_of_a_stranger():
+    """Those of one's own package with the library, not those with a third one."""
+    texts = pa.ambiguities("outside_toeplitz")
+    assert any("Toeplitz, Diagonal" in text for text in texts)
+    assert not any("Quantity" in text.partition(": ")[0] for text in texts)
+    assert not any("outside_" in text for text in pa.ambiguities(pa))
+
+
 # ---------------------------------------------------------------------- quantities
 def test_units():
     assert (q * q).unit == quantity.unit(m=2)

@@ -94,7 +94,7 @@ for epoch in epochs:
         value, gradient = batch_gradient(params, train_x[shards], train_y[shards])
         losses.append(float(value))
         params, state = adam(params, gradient, state, len(losses))
-    epochs.set_postfix(loss=f"{losses[-1]:.4f}")
+    epochs.set_postfix(loss=f"{losses[-1]:.4f}", refresh=False)
 
 # %% [markdown]
 # ## How well it reads digits it has not seen

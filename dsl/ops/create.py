@@ -9,9 +9,9 @@ from ...dispatch import Array, Container, DTypeError, Layer, PolyadError, ShapeE
 from ...dispatch.resolve import load_library
 from ..avals import dtype_of, ndim_of, shape_of
 from ..libraries import Scalar, asarray_like, bottom, creator, namespace
-from .arithmetic import add, multiply
+from .arithmetic import add, multiply, subtract
 from .complex import astype
-from .shape import broadcast_to, stack
+from .shape import broadcast_to, reshape, stack
 
 
 def _make(name, *args, **params):
@@ -20,17 +20,21 @@ def _make(name, *args, **params):
 
 def _numbers(name, function, *args, **params):
     """An array made by a library, its errors named; only of numbers."""
-    given = ", ".join([*[_shown(a) for a in args], *[f"{k}={v!r}" for k, v in params.items() if v is not None]])
     try:
         made = function(*args, **params)
     except PolyadError:
         raise
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         kind = DTypeError if isinstance(error, TypeError) else ShapeError
+        given = _given(args, params)
         raise kind(f"{name}({given}): {str(error).splitlines()[0]}; give numbers, lengths of at least 0 and a dtype") from error
     if dtype_of(made).kind not in "biufc":
-        raise DTypeError(f"{name}({given}) would be an array of dtype {made.dtype}; polyad takes numbers only")
+        raise DTypeError(f"{name}({_given(args, params)}) would be an array of dtype {made.dtype}; polyad takes numbers only")
     return made
+
+
+def _given(args, params):
+    return ", ".join([*[_shown(a) for a in args], *[f"{k}={v!r}" for k, v in params.items() if v is not None]])
 
 
 def _shown(x):
@@ -73,9 +77,9 @@ def linspace(start, stop, num=50, endpoint=True, dtype=None):
     """`num` evenly spaced numbers from start to stop (included unless endpoint is false)."""
     if not isinstance(start, Layer) and not isinstance(stop, Layer):
         return _make("linspace", start, stop, num, endpoint=endpoint, dtype=dtype)
-    places = np.linspace(0.0, 1.0, num, endpoint=endpoint)
-    t = places.reshape(num, *(1,) * max(ndim_of(start), ndim_of(stop)))
-    y = add(multiply(start, 1.0 - t), multiply(stop, t))
+    places = creator(start if isinstance(start, Layer) else stop).linspace(0.0, 1.0, num, endpoint=endpoint)
+    t = reshape(places, shape=(num, *(1,) * max(ndim_of(start), ndim_of(stop))))
+    y = add(multiply(start, subtract(1.0, t)), multiply(stop, t))
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))
 
 

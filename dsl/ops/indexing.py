@@ -119,7 +119,7 @@ _reads = [
 def index(x, /, *arrays, spec):
     """Elements of x at an index given as a static spec and its integer arrays; `x[i]` and `getitem` make them.
 
-    Negative positions count from the end. Raises ShapeError or IndexError for positions out of range.
+    Negative positions count from the end. Raises IndexError for positions out of range.
     """
 
 

@@ -110,8 +110,8 @@ def min(x, /, axis=None, keepdims=False):
 )
 def prod(x, /, axis=None, keepdims=False):
     """Product of the elements over axes. Its derivative is right where elements are zero: no division is used."""
-    dtype = np.multiply.reduce(np.ones(1, dtype_of(x))).dtype  # small integers and booleans as in `sum`
-    x = x if dtype == dtype_of(x) else astype(x, dtype=dtype)
+    if dtype_of(x).kind in "biu":  # small integers and booleans as in `sum`
+        x = astype(x, dtype=np.multiply.reduce(np.ones(1, dtype_of(x))).dtype)
     reduced = reduced_axes("prod", x, axis)
     kept = [a for a in range(ndim_of(x)) if a not in reduced]
     shape = shape_of(x)

@@ -127,7 +127,10 @@ ORDERS = range(1, 6)
 SMOOTH = {
     "sin": (pa.sin, [np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x), np.sin, np.cos]),
     "log": (pa.log, [lambda x, n=n: (-1) ** (n - 1) * [1, 1, 2, 6, 24][n - 1] / x**n for n in ORDERS]),
-    "reciprocal": (lambda x: 1.0 / x, [lambda x, n=n: (-1) ** n * [1, 2, 6, 24, 120][n - 1] / x ** (n + 1) for n in ORDERS]),
+    "reciprocal": (
+        lambda x: 1.0 / x,
+        [lambda x, n=n: (-1) ** n * [1, 2, 6, 24, 120][n - 1] / x ** (n + 1) for n in ORDERS],
+    ),
     "power": (lambda x: x**7, [lambda x, n=n: [7, 42, 210, 840, 2520][n - 1] * x ** (7 - n) for n in ORDERS]),
     "root": (
         pa.sqrt,

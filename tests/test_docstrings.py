@@ -1,0 +1,35 @@
+"""Every example in a docstring runs and prints what it says."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import polyad
+
+# found from the package itself, so that an editable and a regular installation are alike
+SKIPPED = ("polyad.__main__", "polyad.tests", "polyad.tutorials", "polyad.build")
+
+
+def modules():
+    yield "polyad"
+    for found in pkgutil.walk_packages(polyad.__path__, "polyad.", onerror=lambda name: None):
+        if not found.name.startswith(SKIPPED):
+            yield found.name
+
+
+@pytest.mark.parametrize("name", list(modules()))
+def test_examples(name):
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] in ("cupy", "mpi4py", "torch", "array_api_strict"):
+            pytest.skip(f"{error.name} is not installed")
+        raise
+    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0, f"{result.failed} of {result.attempted} examples of {name} (see the output)"
+
+
+def test_examples_are_found():
+    assert doctest.testmod(importlib.import_module("polyad.dsl.vmap")).attempted >= 2
