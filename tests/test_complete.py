@@ -68,7 +68,7 @@ def test_samples(op):
 def test_docstring(op):
     text = inspect.getdoc(op) or ""
     assert len(text.split()) > 3 and text.split("\n\n")[0].endswith((".", ":")), text
-    assert internal(op) or "Raises" in text and re.search(r"\b(shapes?|ax[ie]s|dtype|arrays?)\b", text), text
+    assert internal(op) or "Raises" in text and re.search(r"\b(shapes?|ax[ie]s|dtypes?|arrays?)\b", text), text
 
 
 @each_card
