@@ -19,7 +19,6 @@ from .dispatch import Container, DTypeError, PerformanceWarning, PolyadError, Ta
 from .dsl import Slice, add, make_ir, multiply, operations, vmap
 from .dsl import sum as sum_
 from .dsl.avals import aval_of
-from .dsl.batching import spread_function
 
 
 @contextmanager
@@ -103,7 +102,7 @@ def flat(op, args):
 
 def _with_arrays(op, args, params, chosen):
     """The operation as a function of the chosen ones of its arguments, and those."""
-    xs, call = flat(op, args), spread_function(op.generic)
+    xs, call = flat(op, args), op.generic.spread
     where = [i for i, x in enumerate(xs) if chosen(x)]
 
     def f(*values):
@@ -187,7 +186,7 @@ def check_lanes(op, lanes, params, size=None):
 
     lanes: list of arguments, one per lane. size: how many lanes to use (0 is a case of its own).
     """
-    rows, call = [flat(op, args) for args in lanes], spread_function(op.generic)
+    rows, call = [flat(op, args) for args in lanes], op.generic.spread
     arrays = [i for i, x in enumerate(rows[0]) if isinstance(x, (np.ndarray, np.generic))]
     size = len(rows) if size is None else size
     for mapped in sorted({tuple(arrays), *[(i,) for i in arrays]}):
@@ -237,8 +236,7 @@ def check_array_type(make, *, dense=None, calls=(), others=(), refuses=(), seed=
 
 
 class _TypeCheck:
-    """The checks of one array type. A call is (name, function of an instance, the same by its dense form,
-    differentiable)."""
+    """The checks of one array type. A call is (name, function of an instance, reference of it, differentiable)."""
 
     def __init__(self, cls, make, dense, others, refuses, seed):
         self.cls, self.as_dense, self.refuses = cls, dense or (lambda x: x.dense()), refuses
@@ -281,16 +279,12 @@ class _TypeCheck:
         """Leaves and static parts hold the whole value: flatten, copy and pickle lose nothing."""
         x, cls = self.x, self.cls
         with naming("leaves and static parts"):
-            assert isinstance(x, Container), (
-                "declare the class with polyad.array_type, inheriting from polyad.Container"
-            )
+            assert isinstance(x, Container), "declare the class with @polyad.array_type, as a polyad.Container"
             hash(x._statics())
             leaves, structure = tree.flatten(x)
             rebuilt = tree.unflatten(structure, leaves)
             lost = set(vars(x)) - set(vars(rebuilt))
-            assert not lost, (
-                f"{', '.join(sorted(lost))} is lost when the leaves are put together; name it in leaves or static"
-            )
+            assert not lost, f"{', '.join(sorted(lost))} is lost with the leaves alone; name it in leaves or static"
             assert type(rebuilt) is cls and tree.structure(rebuilt) == structure, "unflatten gives another structure"
             for copied in (rebuilt, copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
                 agree(self.plain(copied), self.plain(x), exact=True)
@@ -338,7 +332,7 @@ class _TypeCheck:
 
     def call_of(self, op, args, params):
         place = next(i for i, a in enumerate(args) if a is self.x)
-        spread = spread_function(op.generic)
+        spread = op.generic.spread
         filled = lambda x: [x if i == place else a for i, a in enumerate(args)]
         shown = [type(a).__name__ for a in args] + [f"{k}={v!r}" for k, v in params.items()]
         return (

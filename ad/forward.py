@@ -1,7 +1,7 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
-from ..dispatch import Layer, Run
-from ..dsl.batching import check_runs, concrete, spread_function
+from ..dispatch import Layer, Run, check_runs
+from ..dsl.batching import concrete
 from .reverse import forward_rule
 from .rules import constant, differentiable, match_tangent
 
@@ -42,7 +42,7 @@ class Dual(Layer):
 
     @classmethod
     def target(cls, generic, types):
-        spread = spread_function(generic)
+        spread = generic.spread
         mine = [t is cls for t in types]
         whose = mine.index(True)
         if not differentiable(generic):

@@ -49,7 +49,7 @@ def zero(x):
 
 def one(x):
     """The unit tangent of a number."""
-    return scalar(ones_like(x))
+    return x.dtype.type(1) if isinstance(x, np.generic) else scalar(ones_like(x))
 
 
 def as_inputs(name, n, leaves, whole):
@@ -73,7 +73,7 @@ def fitted(dx, x, where):
     if dx is NoTangent:
         return None
     if not inexact(x):
-        if is_number(dx) and dx == 0:
+        if dx is x or (is_number(dx) and dx == 0):  # the gradient of a linear container holds the primal's integer leaves
             return None
         raise DTypeError(f"{where()}: {describe(x)} has no tangent space; give polyad.NoTangent, not {describe(dx)}")
     dtype = dtype_of(dx)

@@ -7,10 +7,10 @@ walk is made of ordinary operations and can be differentiated, batched and trace
 
 from functools import partial
 
-from ..dispatch import Layer, MissingRuleError, Run
+from ..dispatch import Layer, MissingRuleError, Run, check_runs
 from ..dsl import add, zeros_like
 from ..dsl.avals import dtype_of
-from ..dsl.batching import check_runs, concrete, spread_function
+from ..dsl.batching import concrete
 from .rules import (
     constant,
     differentiable,
@@ -72,7 +72,7 @@ class Reverse(Layer):
 
 def _constant(cls, generic, mine):
     """An operation without derivative: its result is a constant."""
-    spread, whose = spread_function(generic), mine.index(True)
+    spread, whose = generic.spread, mine.index(True)
 
     def run(*args, **params):
         check_runs(args[whose].run, args, cls)
@@ -135,7 +135,7 @@ def _binary(cls, generic, types):
 
 
 def _general(cls, generic, mine):
-    spread = spread_function(generic)
+    spread = generic.spread
     places = [i for i, m in enumerate(mine) if m]
     rules = [_rule(generic, i) for i in places]
     required = generic.card.collective

@@ -10,7 +10,7 @@ from ..dispatch import Layer, MissingRuleError, ShapeError, describe
 from ..dsl import add, broadcast_to, multiply, negative, zeros_like
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.axes import enclosing_axes
-from ..dsl.batching import replicated_axes, spread_function
+from ..dsl.batching import replicated_axes
 from ..dsl.ops.arithmetic import masked_product
 from ..dsl.ops.complex import astype, real
 from ..dsl.ops.create import beside
@@ -68,7 +68,7 @@ def _jvp_from_partials(card):
 
 
 def _jvp_linear(generic):
-    spread, positions = spread_function(generic), generic.card.linear
+    spread, positions = generic.spread, generic.card.linear
 
     def jvp(dxs, y, *xs, **params):
         where = range(len(xs)) if positions is None else positions

@@ -8,6 +8,8 @@ parameters, is written once here for a NumPy-like library `xp`. A library of its
     polyad.register_device_of(mine.ndarray, ask)      # or register_kind, if the class says all
 """
 
+import math
+
 import numpy as np
 
 from ..dispatch import Array, DTypeError, HostArray, PolyadError, ShapeError, describe
@@ -112,6 +114,23 @@ def common_kernels(xp):
         return y
 
     return {f.__name__: f for f in (astype, stop_gradient, reshape, concatenate, index, index_set, index_add)}
+
+
+def small_broadcast(xp):
+    """`broadcast_to` for a library on the host: a small copy costs less than making a view of repeated elements."""
+
+    def broadcast_to(x, shape):
+        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        if math.prod(shape) > 1024:
+            return xp.broadcast_to(x, shape)
+        x = xp.asarray(x)
+        y = xp.empty(shape, x.dtype)
+        if np.broadcast_shapes(x.shape, y.shape) != y.shape:
+            raise ValueError(f"cannot be broadcast to {list(y.shape)}")
+        y[...] = x
+        return y
+
+    return broadcast_to
 
 
 def unordered_writes(xp):

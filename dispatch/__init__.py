@@ -27,7 +27,20 @@ from .errors import (
 from .generic import Method, all_generics, clear_all, generic
 from .introspect import ambiguities, methods, methodswith, table, which
 from .kinds import CPU, CUDA, DeviceKind, On, register_device_of, register_kind
-from .layers import Array, HostArray, Layer, Run, current_depth, open_runs, refuse
+from .layers import (
+    Array,
+    HostArray,
+    Layer,
+    Run,
+    check_runs,
+    current_depth,
+    dtype_of,
+    is_number,
+    ndim_of,
+    open_runs,
+    refuse,
+    shape_of,
+)
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
 from .resolve import call_next, invoke, lazy_libraries
 

@@ -77,6 +77,7 @@ class Generic:
     function: the generated entry, which is what users hold.
     arity: number of dispatched arguments, or None if variadic or a sequence.
     families: states of the generics whose methods serve many operations, this one among them; `members` are those.
+    spread: the function of the arrays one by one (a sequence operation itself takes them as one list).
     table: types -> target; nested by argument for two arguments, by type for one, by tuple of types otherwise.
     """
 
@@ -164,6 +165,7 @@ class Generic:
         }  # fmt: skip
         exec(compile(source, f"<generic {self.name}>", "exec"), self.namespace)
         entry = self.function = self.namespace[self.name]
+        self.spread = (lambda *xs, **params: entry(xs, **params)) if self.sequence else entry
         prototype = self.prototype
         entry.__module__, entry.__qualname__ = prototype.__module__, prototype.__qualname__
         entry.__doc__, entry.__signature__ = prototype.__doc__, self.signature

@@ -175,6 +175,15 @@ class Run:
         )
 
 
+def check_runs(run, args, *classes):
+    """All values of these classes are of this run, and it is still open."""
+    for a in args:
+        if type(a) in classes and a.run is not run:
+            raise run.foreign(a.run)
+    if run.closed:
+        raise run.leaked()
+
+
 def current_depth():
     """How many transformations enclose this point."""
     run = _innermost.get()
@@ -232,3 +241,37 @@ def refuse(x, what, advice):
         f"{what} of a {type(x).__name__} of {x.dtype}{list(x.shape)}: the number alone would lose what the "
         f"transformation follows; {advice}"
     )
+
+
+# ---------------------------------------------------------------------- questions to any array
+def shape_of(x):
+    """Shape of an array, layer value or number."""
+    try:
+        return x.shape
+    except AttributeError:
+        return np.shape(x)
+
+
+def dtype_of(x):
+    """NumPy's dtype of an array, layer value or number (Python numbers: that of NumPy's array of them)."""
+    try:
+        dtype = x.dtype
+    except AttributeError:
+        return np.asarray(x).dtype
+    return dtype if isinstance(dtype, np.dtype) else _named_dtype(dtype)
+
+
+@functools.cache
+def _named_dtype(dtype):
+    """NumPy's dtype of the same name as another library's, such as `torch.float32`."""
+    return np.dtype(str(dtype).rpartition(".")[2])
+
+
+def ndim_of(x):
+    """Number of axes of an array, layer value or number."""
+    return len(shape_of(x))
+
+
+def is_number(x):
+    """A Python number, which follows the other operand's dtype (NEP 50)."""
+    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)

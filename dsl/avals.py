@@ -1,16 +1,15 @@
 """Abstract values: shape and dtype without data, and how operations act on them.
 
-Regular cards need no shape rule: broadcasting or the reduced axes give the shape, and the kernel itself, run on arrays of
-one element, gives the dtype, so promotion is NumPy's and nobody's copy of it.
+Regular cards need no shape rule: broadcasting or the reduced axes give the shape, and the kernel itself, run on arrays
+of one element, gives the dtype, so promotion is NumPy's and nobody's copy of it.
 """
 
-import functools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..dispatch import MissingRuleError, ShapeError, describe
+from ..dispatch import MissingRuleError, ShapeError, describe, dtype_of, is_number, ndim_of, shape_of
 
 
 @dataclass(frozen=True)
@@ -35,39 +34,6 @@ class Aval:
 def aval_of(x):
     """Shape and dtype of an array, layer value or number."""
     return Aval(shape_of(x), dtype_of(x))
-
-
-def shape_of(x):
-    """Shape of an array, layer value or number."""
-    try:
-        return x.shape
-    except AttributeError:
-        return np.shape(x)
-
-
-def dtype_of(x):
-    """NumPy's dtype of an array, layer value or number (Python numbers: that of NumPy's array of them)."""
-    try:
-        dtype = x.dtype
-    except AttributeError:
-        return np.asarray(x).dtype
-    return dtype if isinstance(dtype, np.dtype) else _named_dtype(dtype)
-
-
-@functools.cache
-def _named_dtype(dtype):
-    """NumPy's dtype of the same name as another library's, such as `torch.float32`."""
-    return np.dtype(str(dtype).rpartition(".")[2])
-
-
-def ndim_of(x):
-    """Number of axes of an array, layer value or number."""
-    return len(shape_of(x))
-
-
-def is_number(x):
-    """A Python number, which follows the other operand's dtype (NEP 50)."""
-    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
 
 
 def broadcast_shapes(name, xs):

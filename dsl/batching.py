@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, refuse
+from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, check_runs, refuse
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .libraries import asarray_like, host_copy
 from .ops.create import arange_like
@@ -141,7 +141,7 @@ class Replicated(_Lanes):
 
     @classmethod
     def target(cls, generic, types):
-        spread = spread_function(generic)
+        spread = generic.spread
         mine = [t is cls for t in types]
         whose = mine.index(True)
         neutral = generic.card.rules.get("neutral")
@@ -216,22 +216,6 @@ class Batched(_Lanes):
         return run
 
 
-def check_runs(run, args, *classes):
-    """All values of these classes are of this run, and it is still open."""
-    for a in args:
-        if type(a) in classes and a.run is not run:
-            raise run.foreign(a.run)
-    if run.closed:
-        raise run.leaked()
-
-
-def spread_function(generic):
-    """The generic as a function of its arrays one by one (a sequence operation takes them as one list)."""
-    if generic.sequence:
-        return lambda *xs, **params: generic.function(xs, **params)
-    return generic.function
-
-
 def _named_axis_target(cls, generic, batched, whose):
     """Operations along a named axis: over these lanes if the axis is this map's, in each lane if it is an outer one."""
     card = generic.card
@@ -290,7 +274,7 @@ def _reduction_rule(function):
 
 
 def _loop_rule(generic):
-    spread = spread_function(generic)
+    spread = generic.spread
 
     def rule(size, xs, batched, **params):
         warnings.warn(

@@ -1,4 +1,4 @@
-"""Programs: what tracing makes of a function, in A-normal form; printable, readable as Python, and run by the operations.
+"""Programs: what tracing makes of a function, in A-normal form; printable, readable as Python, run by the operations.
 
 Evaluating a program calls the public operations again, so every transformation applies to a program as to any function.
 """
@@ -11,7 +11,6 @@ import numpy as np
 
 from ..dispatch import ConcreteValueError, Layer, StructureError, tree
 from .avals import aval_of, is_number
-from .batching import spread_function
 from .libraries import host_copy
 
 
@@ -25,7 +24,7 @@ class Var:
 
 
 class Equation:
-    """One step: an operation (generic function), its inputs (Var, or a Python number), parameters and outputs (Vars)."""
+    """One step: an operation (generic function), its inputs (Vars or Python numbers), parameters and outputs (Vars)."""
 
     __slots__ = ("inputs", "op", "outputs", "params")
 
@@ -109,7 +108,7 @@ def evaluate(program, leaves):
     env.update(zip(program.inputs, leaves, strict=True))
     value = lambda v: env[v] if isinstance(v, Var) else v
     for e in program.equations:
-        y = spread_function(e.op.generic)(*[value(v) for v in e.inputs], **e.params)
+        y = e.op.generic.spread(*[value(v) for v in e.inputs], **e.params)
         for var, part in zip(e.outputs, y if len(e.outputs) > 1 else (y,), strict=True):
             env[var] = part
     return [value(v) for v in program.outputs]
@@ -184,8 +183,8 @@ def _source(value):
     """A constant or parameter as a Python expression."""
     if isinstance(value, Layer):
         raise ConcreteValueError(
-            f"a constant of the program is a {type(value).__name__} of a transformation under way, which has no source; "
-            "make it an argument of the function"
+            f"a constant of the program is a {type(value).__name__} of a transformation under way, which has no "
+            "source; make it an argument of the function"
         )
     if isinstance(value, type) or isinstance(value, np.dtype):
         return f"np.dtype({np.dtype(value).str!r})"

@@ -1,7 +1,7 @@
 """NumPy's own functions and operators on layer values and containers, for every operation that has a card.
 
-`np.sin(x)`, `np.sum(x, axis=0)`, `ndarray @ x` arrive here by NumPy's protocols (NEP 13 and 18) and call the operation; all
-else is an error that names what to use. Nothing becomes an array of objects.
+`np.sin(x)`, `np.sum(x, axis=0)`, `ndarray @ x` arrive here by NumPy's protocols (NEP 13 and 18) and call the operation;
+all else is an error that names what to use. Nothing becomes an array of objects.
 """
 
 import functools
@@ -9,7 +9,7 @@ import inspect
 
 import numpy as np
 
-from ..dispatch import Array, DTypeError, MissingRuleError
+from ..dispatch import Array, Container, DTypeError, Layer, MissingRuleError
 from .avals import dtype_of
 from .card import operations
 from .ops import create
@@ -20,6 +20,7 @@ _registered = set()  # names of the operations that were looked at
 _reductions = {}  # ufunc -> generic function for ufunc.reduce
 ALIASES = {"max": ("amax",), "min": ("amin",)}  # further NumPy functions of the same meaning
 RENAMED = {"newshape": "shape", "a_min": "min", "a_max": "max"}  # NumPy's names for parameters of cards
+UFUNC_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
 WITHOUT_MEANING = ("copy", "subok")  # results are new arrays of our own types in any case
 
 
@@ -38,13 +39,15 @@ def _register_cards():
 
 
 def _find(function):
-    """The operation that answers for a NumPy function, or None; cards declared since the last question are looked at."""
-    if function not in _functions and len(operations) > len(_registered):
+    """The operation that answers for a NumPy function, or None; cards declared since it was last asked are seen."""
+    if function not in _functions and not operations.keys() <= _registered:
         _register_cards()
     return _functions.get(function)
 
 
 def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
+    if any(not isinstance(x, Array) and hasattr(type(x), "__array_ufunc__") for x in inputs):
+        return NotImplemented  # another library's array: it may know what to do with ours
     op = _find(ufunc)
     name = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
     _refuse_out(name, kwargs.pop("out", None))
@@ -57,7 +60,7 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     dtype = kwargs.pop("dtype", None)
     params = {k: v for k, v in kwargs.items() if k in op.generic.params}
     for key in set(kwargs) - set(params):
-        _refuse_unless_default(name, self, key, kwargs[key], {"where": True, "casting": "same_kind", "order": "K"}.get(key))
+        _refuse_unless_default(name, self, key, kwargs[key], UFUNC_DEFAULTS.get(key))
     xs = [_listed(x) for x in inputs]
     if dtype is None:
         return op(*xs, **params)
@@ -160,7 +163,9 @@ def _refuse_out(name, out):
 def _refuse_unless_default(name, x, key, value, default):
     same = value is default or (type(value) is type(default) and value == default)
     if not same and key not in WITHOUT_MEANING:
-        raise MissingRuleError(f"{name}: the parameter {key}={value!r} is not offered on {type(x).__name__}; leave it out")
+        raise MissingRuleError(
+            f"{name}: the parameter {key}={value!r} is not offered on {type(x).__name__}; leave it out"
+        )
 
 
 # ---------------------------------------------------------------------- what is no operation
@@ -182,7 +187,7 @@ ANSWERS = {
     "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
     "iscomplexobj": lambda x: dtype_of(x).kind == "c",
     "isrealobj": lambda x: dtype_of(x).kind != "c",
-    "result_type": lambda *xs: np.result_type(*[dtype_of(x) if isinstance(x, Array) and hasattr(x, "dtype") else x for x in xs]),
+    "result_type": lambda *xs: np.result_type(*[dtype_of(x) if isinstance(x, (Layer, Container)) else x for x in xs]),
     "copy": lambda a, order="K", subok=False: a.copy(),
     "round": _round,
     "around": _round,

@@ -161,7 +161,8 @@ def _install_conversions():
     keep = "stay inside the transformation with polyad's operations, or cut it off with polyad.stop_gradient"
     Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
     Layer.__int__ = lambda self: int(_concrete(self, "int"))
-    for name, what in (("__float__", "float()"), ("__complex__", "complex()"), ("item", ".item()"), ("tolist", ".tolist()")):
+    asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
+    for name, what in asked.items():
         setattr(Layer, name, _refused(what, keep))
     Layer.__array__ = _refused(
         "a NumPy array",

@@ -4,9 +4,8 @@ import functools
 
 import numpy as np
 
-from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, describe, tree
+from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, check_runs, describe, tree
 from .avals import aval_of, dtype_of, infer, is_number
-from .batching import check_runs
 from .ir import Equation, Program, Var, without_dead_code
 from .libraries import Scalar, bottom
 
@@ -39,8 +38,8 @@ class Traced(Layer):
 
     def concrete(self):
         raise ConcreteValueError(
-            f"{self.run.name}: Python asked for the value of {type(self).__name__} of {self.var.aval}, which a trace does "
-            "not have; write the choice with polyad.where, or call the function without tracing"
+            f"{self.run.name}: Python asked for the value of {type(self).__name__} of {self.var.aval}, which a trace "
+            "does not have; write the choice with polyad.where, or call the function without tracing"
         )
 
     def __repr__(self):

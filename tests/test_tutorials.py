@@ -12,7 +12,10 @@ TUTORIALS = Path(__file__).parents[1] / "tutorials"
 PARALLEL = {"01_digits.py"}  # those with a test of their own below
 
 
-@pytest.mark.parametrize("path", [p for p in sorted(TUTORIALS.glob("[0-9]*.py")) if p.name not in PARALLEL], ids=lambda p: p.stem)
+ALONE = [path for path in sorted(TUTORIALS.glob("[0-9]*.py")) if path.name not in PARALLEL]
+
+
+@pytest.mark.parametrize("path", ALONE, ids=lambda path: path.stem)
 def test_tutorial_runs(path, tmp_path):
     script = shutil.copy(path, tmp_path)
     result = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=120)

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Handwritten digits on every processor
 #
-# A small network learns to read the 1797 handwritten digits that scikit-learn ships. The work is data parallel: each step
-# cuts a batch into six shards, `pmap` runs the same function on every shard, spread over the processes of the job, and
-# `psum` adds the shards' losses and gradients. The numbers are the same on one process or many.
+# A small network learns to read the 1797 handwritten digits that scikit-learn ships. The work is data parallel: each
+# step cuts a batch into six shards, `pmap` runs the same function on every shard, spread over the processes of the
+# job, and `psum` adds the shards' losses and gradients. The numbers are the same on one process or many.
 #
 #     python tutorials/01_digits.py                    one process
 #     mpiexec -n 2 python tutorials/01_digits.py       two
@@ -37,8 +37,8 @@ train_x, train_y, test_x, test_y = images[:1500], labels[:1500], images[1500:], 
 # %% [markdown]
 # ## The network, in plain NumPy
 #
-# Parameters are a dictionary; any nesting of lists, dictionaries, tuples and dataclasses would do. `OneHot` is an array type:
-# multiplying by it picks the right entries without ever filling in the zeros.
+# Parameters are a dictionary; any nesting of lists, dictionaries, tuples and dataclasses would do. `OneHot` is an
+# array type: multiplying by it picks the right entries without ever filling in the zeros.
 
 # %%
 params = {
@@ -62,8 +62,8 @@ def loss(params, x, y):
 # %% [markdown]
 # ## One step: every shard its gradient, `psum` their sum
 #
-# The parameters are the same for all shards (`in_axes=None`), images and labels are mapped over their first axis. What comes
-# out of `psum` is the same everywhere, so `out_axes=None` returns it once.
+# The parameters are the same for all shards (`in_axes=None`), images and labels are mapped over their first axis. What
+# comes out of `psum` is the same everywhere, so `out_axes=None` returns it once.
 
 
 # %%

@@ -27,9 +27,11 @@ def _numbers(name, function, *args, **params):
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         kind = DTypeError if isinstance(error, TypeError) else ShapeError
         given = _given(args, params)
-        raise kind(f"{name}({given}): {str(error).splitlines()[0]}; give numbers, lengths of at least 0 and a dtype") from error
+        said = str(error).splitlines()[0]
+        raise kind(f"{name}({given}): {said}; give numbers, lengths of at least 0 and a dtype") from error
     if dtype_of(made).kind not in "biufc":
-        raise DTypeError(f"{name}({_given(args, params)}) would be an array of dtype {made.dtype}; polyad takes numbers only")
+        given = _given(args, params)
+        raise DTypeError(f"{name}({given}) would be an array of dtype {made.dtype}; polyad takes numbers only")
     return made
 
 

@@ -1,7 +1,7 @@
 """Reading and functional writing by index: `x[i]`, `take`, `at(x, i).set(v)`.
 
-An index is split into arrays of integers, which are arguments of the operation, and a static `spec` of everything else, so
-that indices may be batched or traced like any other array. Boolean arrays become integer positions first.
+An index is split into arrays of integers, which are arguments of the operation, and a static `spec` of everything else,
+so that indices may be batched or traced like any other array. Boolean arrays become integer positions first.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from ...dispatch import Array, DTypeError, ShapeError, describe
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, integers, linear, normal
-from ..libraries import Scalar, asarray_like, host_copy
+from ..libraries import asarray_like, host_copy
 from .arithmetic import multiply
 from .compare import equal
 from .create import arange_like, zeros_like
@@ -26,7 +26,7 @@ class Slice(tuple):
 
 
 def split_index(x, index):
-    """An index as (spec, index arrays). Raises DTypeError for things that do not index, IndexError for masks that do not fit."""
+    """An index as (spec, index arrays). Raises DTypeError for what does not index, IndexError for unfitting masks."""
     parts = index if isinstance(index, tuple) else (index,)
     spec, arrays, masks = [], [], []
     for part in parts:
@@ -41,14 +41,16 @@ def split_index(x, index):
             if _add_array(spec, arrays, part, x):
                 masks.append((place, np.shape(part) if isinstance(part, list) else shape_of(part)))
         else:
-            raise DTypeError(f"an index of {describe(x)} is {describe(part)}; indices are integers, slices, …, None or arrays")
+            raise DTypeError(
+                f"an index of {describe(x)} is {describe(part)}; indices are integers, slices, …, None or arrays"
+            )
     for place, shape in masks:
         _check_mask(x, spec, place, shape)
     return tuple(spec), arrays
 
 
 def _check_mask(x, spec, place, shape):
-    """A mask stands for as many axes of x as it has itself, and has their lengths: its positions alone would not tell."""
+    """A mask stands for as many axes of x as it has, and has their lengths: its positions alone would not tell."""
     axes = lambda part: part is not None
     if Ellipsis in spec[:place]:
         axis = ndim_of(x) - sum(map(axes, spec[place:]))
@@ -60,14 +62,14 @@ def _check_mask(x, spec, place, shape):
 
 
 def _add_array(spec, arrays, part, x):
-    """One index array, whether it is a mask; lists become arrays on x's device, masks their positions there (after a wait)."""
+    """Add one index array and say whether it is a mask. Lists become arrays on x's device, masks positions there."""
     listed = isinstance(part, (list, bool, np.bool_))
     if listed:
         part = np.asarray(part, dtype=np.intp if part == [] else None)
     kind = dtype_of(part).kind
     if kind == "b":
         if not ndim_of(part):
-            raise DTypeError(f"an index of {describe(x)} is a single boolean; use polyad.where, or x[None] for a new axis")
+            raise DTypeError(f"an index of {describe(x)} is a single boolean; use polyad.where, or x[None] for an axis")
         if not listed and type(part) is not np.ndarray:
             part = host_copy(part)
             listed = True
@@ -152,8 +154,8 @@ def batched_index(size, x, arrays, batched, spec):
 def _advanced_place(ndim, spec):
     """Where the axes of the index arrays stand in the result, and whether the arrays stand side by side.
 
-    Side by side they replace their axes in place; apart they come first (NumPy's rule, by which an ellipsis between them
-    keeps them apart even if it stands for no axis).
+    Side by side they replace their axes in place; apart they come first (NumPy's rule, by which an ellipsis between
+    them keeps them apart even if it stands for no axis).
     """
     if ARRAY not in spec:
         return 0, True
@@ -291,8 +293,9 @@ index_add.rule("batch")(_write_batch(index_add))
 class at:
     """`at(x, i).set(v)`, `.add(v)`, `.multiply(v)`: copies of x changed at an index; x itself never changes.
 
-    x: array. index: as for `x[index]`; may also be given as `at(x)[index]`. v: array or number that broadcasts to `x[index]`
-    and whose dtype can be cast to x's. The convention is array-api-extra's, since NumPy arrays have no `.at`.
+    x: array. index: as for `x[index]`; may also be given as `at(x)[index]`. v: array or number that broadcasts to
+    `x[index]` and whose dtype can be cast to x's. The convention is array-api-extra's, since NumPy arrays have no
+    `.at`.
 
     >>> import numpy as np, polyad as pa
     >>> pa.at(np.zeros(3), 1).set(5.0)

@@ -41,7 +41,8 @@ def sum(x, /, axis=None, dtype=None, keepdims=False):
 
 @sum.rule("transpose")
 def sum_transpose(i, ct, y, x, axis=None, dtype=None, keepdims=False):
-    return broadcast_to(spread("sum", ct, x, axis, keepdims), shape=shape_of(x))
+    wide = ct if axis is None and not keepdims else spread("sum", ct, x, axis, keepdims)
+    return broadcast_to(wide, shape=shape_of(x))
 
 
 def sum_to(x, shape):

