@@ -10,35 +10,62 @@ array([1., 1.])
 
 from . import ad, devices, dispatch, dsl, parallel
 
-# derivatives
-from .ad import (
-    NoTangent,
-    check_grads,
-    derivative,
-    grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
-    jvp,
-    value_and_grad,
-    vjp,
+# arithmetic
+from .dsl import (
+    add, ceil, clip, divide, floor, floor_divide, hypot, maximum, minimum, mod, multiply, negative, positive,
+    reciprocal, remainder, rint, round, sign, square, subtract, trunc,
+)  # fmt: skip
+# bits
+from .dsl import (
+    bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor,
+)  # fmt: skip
+# comparison, logic, choice
+from .dsl import (
+    equal, greater, greater_equal, isfinite, isinf, isnan, less, less_equal, logical_and, logical_not,
+    logical_or, logical_xor, not_equal, where,
+)  # fmt: skip
+# exponentials, powers, angles
+from .dsl import (
+    acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh,
+    cbrt, cos, cosh, exp, exp2, expm1, log, log1p, log2, log10, pow, power, sin, sinh, sqrt, tan, tanh,
+)  # fmt: skip
+# complex parts, dtypes, the cut of derivatives
+from .dsl import (
+    abs, angle, astype, conj, imag, real, stop_gradient,
+)  # fmt: skip
+# reductions and products
+from .dsl import (
+    all, any, dot, matmul, max, mean, min, outer, prod, sum, vecdot,
+)  # fmt: skip
+# shape
+from .dsl import (
+    broadcast_to, concat, concatenate, expand_dims, matrix_transpose, moveaxis, permute_dims, ravel, reshape,
+    squeeze, stack, swapaxes, transpose,
+)  # fmt: skip
+# indexing
+from .dsl import (
+    Slice, at, getitem, index, index_add, index_set, join_index, take,
+)  # fmt: skip
+# creation
+from .dsl import (
+    arange, array, asarray, empty, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like,
+)  # fmt: skip
+# lanes and named axes
+from .dsl import (
+    all_gather, axis_index, axis_size, pmax, pmean, pmin, psum, vmap,
+)  # fmt: skip
+# programs
+from .dsl import (
+    Program, make_ir,
+)  # fmt: skip
+# declaring operations and families
+from .dsl import (
+    Aval, bilinear, bilinear_family, claim, combine_rule, composite, elementwise, elementwise_family, eval_shape,
+    linear, linear_family, opaque, reduction, reduction_family,
 )  # fmt: skip
 
-# devices and parallelism
-from .devices import (
-    Device,
-    DeviceError,
-    available_devices,
-    device,
-    device_of,
-    memory,
-    place,
-    register_devices,
-    synchronize,
-    to_device,
-)  # fmt: skip
+# array types, each written as a user would
+from .dsl.arrays import Diagonal, OneHot, Zeros
 
 # how a call finds its method
 from .dispatch import (
@@ -89,170 +116,15 @@ from .dispatch import (
     which,
 )
 
-# arithmetic
-# bits
-# comparison, logic, choice
-# exponentials, powers, angles
-# complex parts, dtypes, the cut of derivatives
-# reductions and products
-# shape
-# indexing
-# creation
-# lanes and named axes
-# programs
-# declaring operations and families
-from .dsl import (
-    Aval,
-    Program,
-    Slice,
-    abs,
-    acos,
-    acosh,
-    add,
-    all,
-    all_gather,
-    angle,
-    any,
-    arange,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    array,
-    asarray,
-    asin,
-    asinh,
-    astype,
-    at,
-    atan,
-    atan2,
-    atanh,
-    axis_index,
-    axis_size,
-    bilinear,
-    bilinear_family,
-    bitwise_and,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    broadcast_to,
-    cbrt,
-    ceil,
-    claim,
-    clip,
-    combine_rule,
-    composite,
-    concat,
-    concatenate,
-    conj,
-    cos,
-    cosh,
-    divide,
-    dot,
-    elementwise,
-    elementwise_family,
-    empty,
-    equal,
-    eval_shape,
-    exp,
-    exp2,
-    expand_dims,
-    expm1,
-    eye,
-    floor,
-    floor_divide,
-    full,
-    full_like,
-    getitem,
-    greater,
-    greater_equal,
-    hypot,
-    imag,
-    index,
-    index_add,
-    index_set,
-    isfinite,
-    isinf,
-    isnan,
-    join_index,
-    less,
-    less_equal,
-    linear,
-    linear_family,
-    linspace,
-    log,
-    log1p,
-    log2,
-    log10,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    make_ir,
-    matmul,
-    matrix_transpose,
-    max,
-    maximum,
-    mean,
-    min,
-    minimum,
-    mod,
-    moveaxis,
-    multiply,
-    negative,
-    not_equal,
-    ones,
-    ones_like,
-    opaque,
-    outer,
-    permute_dims,
-    pmax,
-    pmean,
-    pmin,
-    positive,
-    pow,
-    power,
-    prod,
-    psum,
-    ravel,
-    real,
-    reciprocal,
-    reduction,
-    reduction_family,
-    remainder,
-    reshape,
-    rint,
-    round,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    square,
-    squeeze,
-    stack,
-    stop_gradient,
-    subtract,
-    sum,
-    swapaxes,
-    take,
-    tan,
-    tanh,
-    transpose,
-    trunc,
-    vecdot,
-    vmap,
-    where,
-    zeros,
-    zeros_like,
-)  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip  # fmt: skip
+# derivatives
+from .ad import (
+    NoTangent, check_grads, derivative, grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, value_and_grad, vjp,
+)  # fmt: skip
 
-# array types, each written as a user would
-from .dsl.arrays import Diagonal, OneHot, Zeros
+# devices and parallelism
+from .devices import (
+    Device, DeviceError, available_devices, device, device_of, memory, place, register_devices, synchronize, to_device,
+)  # fmt: skip
 from .parallel import CollectiveError, CollectiveMismatch, CollectiveTimeout, pmap, world
 
 __version__ = "0.1.0"
