@@ -2,10 +2,10 @@
 
 import functools
 
-from ..dispatch import ShapeError, StructureError, as_tangent, describe, tree
+from ..dispatch import ShapeError, StructureError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
 from .inputs import as_inputs, check_scalar, chosen, fitted, is_function, of_function, one, title
-from .passes import complex_slope, push, record, tangent_of
+from .passes import complex_slope, in_structure, push, record, tangent_of
 
 
 def jvp(f, primals, tangents, has_aux=False):
@@ -42,7 +42,7 @@ def jvp(f, primals, tangents, has_aux=False):
         return of_function(f, lambda g: jvp(g, primals, tangents))
     values, slopes, shape, aux = result
     y = tree.unflatten(shape, values)
-    dy = as_tangent(tree.unflatten(shape, [tangent_of(v, t) for v, t in zip(values, slopes, strict=True)]))
+    dy = in_structure(shape, [tangent_of(v, t) for v, t in zip(values, slopes, strict=True)], values)
     return (y, dy, aux) if has_aux else (y, dy)
 
 
@@ -150,6 +150,6 @@ def derivative(f):
         if dtype_of(x).kind == "c":
             across = along(1j * unit)[1]
             slopes = [complex_slope(a, tangent_of(v, b)) for v, a, b in zip(values, slopes, across, strict=True)]
-        return as_tangent(tree.unflatten(shape, slopes))
+        return in_structure(shape, slopes, values)
 
     return slope

@@ -34,6 +34,16 @@ def push(name, f, inputs, dxs, has_aux=False):
     return [v for v, _ in pairs], [t for _, t in pairs], shape, aux
 
 
+def in_structure(structure, tangents, primals):
+    """Leaves' tangents or cotangents as a tree; containers keep their type if linear, with the primal's integer leaves."""
+    whole = tree.unflatten(structure, tangents)
+    if structure is tree.LEAF or not any(map(is_container, tree.leaves(whole, is_container))):
+        return whole
+    with_statics = lambda c, p: tree.map(lambda a, b: b if a is NoTangent else a, c, p)
+    keep = lambda c, p: with_statics(c, p) if is_container(c) and c.linear else c
+    return as_tangent(tree.map(keep, whole, tree.unflatten(structure, primals), is_leaf=is_container))
+
+
 def tangent_of(value, t):
     """The tangent of a result, with a symbolic zero written out."""
     if t is not None:
@@ -109,15 +119,9 @@ class Pullback:
         return tuple([self._argument(xs, structure, found) for xs, structure in self.inputs])
 
     def _argument(self, leaves, structure, found):
-        """One argument's cotangent; containers keep their type if linear, with the primal's integer leaves."""
+        """One argument's cotangent."""
         cts = [NoTangent if ct is None else ct for ct in itertools.islice(found, len(leaves))]
-        whole = tree.unflatten(structure, cts)
-        if structure is tree.LEAF or not any(map(is_container, tree.leaves(whole, is_container))):
-            return whole
-        primal = tree.unflatten(structure, leaves)
-        with_statics = lambda c, p: tree.map(lambda a, b: b if a is NoTangent else a, c, p)
-        keep = lambda c, p: with_statics(c, p) if is_container(c) and c.linear else c
-        return as_tangent(tree.map(keep, whole, primal, is_leaf=is_container))
+        return in_structure(structure, cts, leaves)
 
 
 def _apart(cts, seeds):

@@ -62,8 +62,8 @@ COMMON = {
     "elementwise": "Shapes broadcast; the dtype is NumPy's for those of the arguments. Raises ShapeError, DTypeError.",
     "linear": "Keeps the dtype. Raises ShapeError for shapes and axes that do not fit, DTypeError for arrays of objects.",
     "bilinear": "Returns the promoted dtype. Raises ShapeError, DTypeError.",
-    "reduction": "axis: None for all, an int or a tuple; keepdims: keep those axes with length 1 in the shape. Raises ShapeError, "
-    "DTypeError.",
+    "reduction": "axis: None for all, an int or a tuple; keepdims: keep those axes with length 1 in the shape. "
+    "Raises ShapeError, DTypeError.",
     "composite": "Returns NumPy's shape and dtype. Raises ShapeError, DTypeError.",
     "opaque": "Raises ShapeError, DTypeError for shapes and dtypes that it does not take.",
 }

@@ -186,7 +186,7 @@ def _source(value):
             f"a constant of the program is a {type(value).__name__} of a transformation under way, which has no "
             "source; make it an argument of the function"
         )
-    if isinstance(value, type) or isinstance(value, np.dtype):
+    if isinstance(value, (type, np.dtype)):
         return f"np.dtype({np.dtype(value).str!r})"
     if isinstance(value, tuple):
         from .ops.indexing import Slice

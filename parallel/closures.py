@@ -105,7 +105,7 @@ def _parts(x):
 
 def _is_empty(cell):
     try:
-        cell.cell_contents
+        _ = cell.cell_contents
     except ValueError:
         return True
     return False

@@ -26,6 +26,7 @@ def load(name):
 
 LowRank = load("low_rank").LowRank
 Toeplitz = load("toeplitz").Toeplitz
+Sparse = load("sparse").Sparse
 quantity = load("quantity")
 Quantity, UnitError = quantity.Quantity, quantity.UnitError
 metre, second = quantity.unit(m=1), quantity.unit(s=1)
@@ -60,6 +61,11 @@ def test_low_rank_against_its_dense_form(shapes):
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (1,)])
 def test_toeplitz_against_its_dense_form(shape):
     check_array_type(lambda rng: Toeplitz(rng.standard_normal(shape)), calls=[lambda x: x @ np.ones(shape[-1])])
+
+
+def test_sparse_against_its_dense_form():
+    make = lambda rng: Sparse(rng.standard_normal(4), rng.integers(0, 3, 4), rng.integers(0, 2, 4), 3, 2)
+    check_array_type(make, calls=[lambda x: x @ np.ones(2), lambda x: 2.0 * x])
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
@@ -123,6 +129,20 @@ def test_low_rank_lanes_and_traces():
     np.testing.assert_allclose(program(L).dense(), L.dense() @ L.dense())
     f = lambda p: pa.sum(p["w"][0] @ p["w"][1])
     assert type(pa.grad(f)({"w": (L, A)})["w"][0]) is pa.Tangent
+
+
+def test_tangents_of_a_linear_type_share_its_integer_leaves():
+    """So that they are arrays of the type, and go back into jvp, hvp and a pullback."""
+    x = Sparse(np.array([1.0, 2.0]), np.array([0, 1]), np.array([1, 0]), 2, 2)
+    loss = lambda x: pa.sum((x @ np.ones(2)) ** 2)
+    g = pa.grad(loss)(x)
+    np.testing.assert_allclose(g.dense(), [[0.0, 2.0], [4.0, 0.0]])
+    np.testing.assert_allclose(pa.jvp(loss, (x,), (g,))[1], (g.values**2).sum())
+    np.testing.assert_allclose(pa.hvp(loss, x, g).dense(), 2 * g.dense())
+    y, pullback = pa.vjp(lambda x: 3.0 * x, x)
+    _, dy = pa.jvp(lambda x: 3.0 * x, (x,), (g,))
+    np.testing.assert_allclose(dy.dense(), 3 * g.dense())
+    np.testing.assert_allclose(pullback(dy)[0].dense(), 9 * g.dense())
 
 
 # ---------------------------------------------------------------------- Toeplitz

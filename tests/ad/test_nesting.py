@@ -148,7 +148,7 @@ SMOOTH = {
         ],
     ),
 }  # fmt: skip
-MIXTURES = "f r v ff fr rf rr vf frf rfr fff rrr vfr ffrr rffr frfrf rrfff".split()
+MIXTURES = ["f", "r", "v", "ff", "fr", "rf", "rr", "vf", "frf", "rfr", "fff", "rrr", "vfr", "ffrr", "rffr", "frfrf", "rrfff"]
 
 
 @pytest.mark.parametrize("modes", MIXTURES)

@@ -12,7 +12,8 @@ import traceback
 import types
 import weakref
 from abc import ABC
-from typing import Any, Callable, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pytest

