@@ -380,3 +380,21 @@ def test_copies_and_text(x):
         same(y, x.dense())
     assert repr(x).startswith(type(x).__name__)
     assert len(x) == x.shape[0] and x.size == np.prod(x.shape)
+
+
+def test_gradient_of_an_entry_off_the_diagonal():
+    """Zygote.jl#402 (case E10): a Diagonal of zeros."""
+    g = pa.grad(lambda D: D[1, 0])(pa.Diagonal(np.array([1.0, 2.0, 3.0])))
+    assert type(g) is pa.Diagonal
+    same(g.diag, np.zeros(3))
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_two_uses_of_a_diagonal_accumulate(scale):
+    """Zygote.jl#1586 (case E12): vᵀDv + (v-x)ᵀD(v-x)."""
+    v, x = np.ones(3), scale * np.ones(3)
+    f = lambda D, x: v.T @ D @ v + (v - x).T @ D @ (v - x)
+    gD, gx = pa.grad(f, (0, 1))(pa.Diagonal(np.ones(3)), x)
+    assert type(gD) is pa.Diagonal
+    same(gD.diag, v**2 + (v - x) ** 2)
+    same(gx, 2 * (x - v))
