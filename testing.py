@@ -18,7 +18,7 @@ from .ad.check import check_grads, inner, numerical_jvp
 from .dispatch import Container, DTypeError, PerformanceWarning, PolyadError, Tangent, densify, tree
 from .dsl import Slice, add, make_ir, multiply, operations, vmap
 from .dsl import sum as sum_
-from .dsl.avals import aval_of
+from .dsl.avals import aval_of, dtype_of
 
 
 @contextmanager
@@ -33,10 +33,12 @@ def naming(what):
 
 
 def agree(found, expected, rtol=1e-12, atol=1e-14, exact=False):
-    """Two arrays of equal shape, dtype and (nearly) equal elements; NaN equals NaN."""
-    if exact and (np.shape(found) != np.shape(expected) or aval_of(found) != aval_of(expected)):
-        raise AssertionError(f"{aval_of(found)} instead of {aval_of(expected)}")
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+    """Two arrays (or trees of them) of equal shape, dtype and (nearly) equal elements; NaN equals NaN."""
+    pairs = list(zip(tree.leaves(found), tree.leaves(expected), strict=True))
+    for x, y in pairs:
+        if exact and (np.shape(x) != np.shape(y) or aval_of(x) != aval_of(y)):
+            raise AssertionError(f"{aval_of(x)} instead of {aval_of(y)}")
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
 
 
 def raises(kind, f, x):
@@ -114,11 +116,22 @@ def _with_arrays(op, args, params, chosen):
     return f, tuple(xs[i] for i in where)
 
 
+def _differentiable(op, args, params):
+    """The operation as a function of its floating arguments with floating results (a list, if it gives several)."""
+    f, xs = _with_arrays(op, args, params, inexact)
+    if not xs or not op.card.differentiable:
+        return f, ()
+    if not isinstance(f(*xs), tuple):
+        return f, xs
+    return (lambda *values: [y for y in f(*values) if dtype_of(y).kind in "fc"]), xs
+
+
 def check_kernel(op, args, params):
     """The operation gives numbers, and what NumPy's functions of its names give."""
     with naming("kernel"):
         y = op(*args, **params)
-        assert aval_of(y).dtype.kind in "biufc", f"the result is of dtype {aval_of(y).dtype}"
+        for part in tree.leaves(y):
+            assert aval_of(part).dtype.kind in "biufc", f"the result is of dtype {aval_of(part).dtype}"
         for name in op.card.numpy:
             function = getattr(np, name, None)
             if function is not None and name not in ("fabs", "astype"):  # of these, NumPy's take less
@@ -129,14 +142,15 @@ def check_shape(op, args, params):
     """The shape rule, which a trace asks, says the result's shape and dtype."""
     with naming("shape rule"):
         f, arrays = _with_arrays(op, args, params, lambda x: isinstance(x, (np.ndarray, np.generic)))
-        found, expected = make_ir(f)(*arrays).outputs[0].aval, aval_of(op(*args, **params))
-        assert found == expected, f"{found}, but the result is {expected}"
+        found = [v.aval if hasattr(v, "aval") else aval_of(v) for v in make_ir(f)(*arrays).outputs]
+        expected = [aval_of(part) for part in tree.leaves(op(*args, **params))]
+        assert found == expected, f"{', '.join(map(str, found))}, but the result is {', '.join(map(str, expected))}"
 
 
 def check_forward(op, args, params):
     """Forward mode against finite differences: all tangents at once, and one at a time."""
-    f, xs = _with_arrays(op, args, params, inexact)
-    if not xs or not op.card.differentiable:
+    f, xs = _differentiable(op, args, params)
+    if not xs:
         return
     rng = np.random.default_rng(1)
     dxs = tuple(random_like(rng, x) for x in xs)
@@ -144,7 +158,8 @@ def check_forward(op, args, params):
         y, dy = jvp(f, xs, dxs)
         agree(y, f(*xs))
         agree(dy, numerical_jvp(f, xs, dxs), rtol=2e-6, atol=1e-8)
-        assert aval_of(dy) == aval_of(y), f"a tangent {aval_of(dy)} of a value {aval_of(y)}"
+        for v, t in zip(tree.leaves(y), tree.leaves(dy), strict=True):
+            assert aval_of(t) == aval_of(v), f"a tangent {aval_of(t)} of a value {aval_of(v)}"
     for k in range(len(xs)):
         with naming(f"forward mode by argument {k}"):
             one = tuple(dx if i == k else np.zeros_like(dx) for i, dx in enumerate(dxs))
@@ -154,14 +169,14 @@ def check_forward(op, args, params):
 
 def check_reverse(op, args, params):
     """Reverse mode is the transpose of finite differences; each cotangent has its argument's shape and dtype."""
-    f, xs = _with_arrays(op, args, params, inexact)
-    if not xs or not op.card.differentiable:
+    f, xs = _differentiable(op, args, params)
+    if not xs:
         return
     rng = np.random.default_rng(2)
     dxs = tuple(random_like(rng, x) for x in xs)
     with naming("reverse mode"):
         y, pullback = vjp(f, *xs)
-        ct = random_like(rng, np.asarray(y)[()])
+        ct = tree.map(lambda v: random_like(rng, np.asarray(v)[()]), y)
         cts = pullback(ct)
         for c, x in zip(cts, xs, strict=True):
             assert aval_of(c) == aval_of(x), f"a cotangent {aval_of(c)} of an argument {aval_of(x)}"
@@ -175,8 +190,8 @@ def check_reverse(op, args, params):
 
 def check_second_order(op, args, params):
     """Derivatives of derivatives, in all mixtures of the modes."""
-    f, xs = _with_arrays(op, args, params, inexact)
-    if xs and op.card.differentiable:
+    f, xs = _differentiable(op, args, params)
+    if xs:
         with naming("second order"):
             check_grads(f, xs, order=2, rtol=2e-4, atol=1e-5)
 
@@ -192,7 +207,7 @@ def check_lanes(op, lanes, params, size=None):
     for mapped in sorted({tuple(arrays), *[(i,) for i in arrays]}):
         with naming(f"{size} lanes of arguments {', '.join(map(str, mapped))}"):
             each = [[row[i] if i in mapped else rows[0][i] for i in range(len(rows[0]))] for row in rows]
-            loop = np.stack([call(*lane, **params) for lane in each])[:size]
+            loop = tree.map(lambda *ys: np.stack(ys)[:size], *[call(*lane, **params) for lane in each])
             column = lambda i: np.stack([row[i] for row in rows])[:size]
             batch = [column(i) if i in mapped else x for i, x in enumerate(rows[0])]
             in_axes = tuple(0 if i in mapped else None for i in range(len(batch)))
@@ -205,12 +220,13 @@ def check_trace(op, args, params):
     f, values = _with_arrays(op, args, params, lambda x: isinstance(x, (np.ndarray, np.generic)))
     with naming("trace"):
         program = make_ir(f)(*values)
-        np.testing.assert_array_equal(program(*values), f(*values))
+        expected = f(*values)
+        agree(program(*values), expected, rtol=0, atol=0)
         assert str(program), "the program does not print"
         if operations.get(op.__name__) is op and op.__module__.startswith("polyad."):  # code names ours only
             namespace = {}
             exec(program.code, namespace)
-            np.testing.assert_array_equal(namespace[program.name](*values), f(*values))
+            agree(namespace[program.name](*values), expected, rtol=0, atol=0)
 
 
 # ---------------------------------------------------------------------- array types

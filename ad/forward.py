@@ -1,6 +1,6 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
-from ..dispatch import Layer, Run, check_runs
+from ..dispatch import Layer, Run, check_runs, several
 from ..dsl.batching import concrete
 from .reverse import forward_rule
 from .rules import constant, differentiable, match_tangent
@@ -60,7 +60,14 @@ class Dual(Layer):
             xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
             y = spread(*xs, **params)
             dy = rule(tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)]), y, *xs, **params)
-            return y if dy is None else cls(y, match_tangent(dy, y, generic.name), r)
+            if dy is None:
+                return y
+            if isinstance(y, tuple):
+                return several(y, [part(v, t, r) for v, t in zip(y, dy, strict=True)])
+            return cls(y, match_tangent(dy, y, generic.name), r)
+
+        def part(v, t, r):
+            return v if t is None else cls(v, match_tangent(t, v, generic.name), r)
 
         return run
 

@@ -7,7 +7,7 @@ walk is made of ordinary operations and can be differentiated, batched and trace
 
 from functools import partial
 
-from ..dispatch import Layer, MissingRuleError, Run, check_runs
+from ..dispatch import Layer, MissingRuleError, Run, check_runs, several
 from ..dsl import add, zeros_like
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
@@ -63,9 +63,10 @@ class Reverse(Layer):
         mine = [t is cls for t in types]
         if not differentiable(generic):
             return _constant(cls, generic, mine)
-        if len(types) == 1 and not generic.params:
+        plain = not generic.params and generic.card.kind != "opaque"  # which may give several results
+        if plain and generic.arity == 1:
             return _unary(cls, generic)
-        if generic.arity == 2 and not generic.params:
+        if plain and generic.arity == 2:
             return _binary(cls, generic, types)
         return _general(cls, generic, mine)
 
@@ -145,15 +146,33 @@ def _general(cls, generic, mine):
         check_runs(r, args, cls)
         xs = tuple([a.value if m else a for a, m in zip(args, mine, strict=True)])
         y = spread(*xs, **params)
-        if dtype_of(y).kind not in "fc":  # converted to integers: nothing to follow
+        several_results = isinstance(y, tuple)
+        if not several_results and dtype_of(y).kind not in "fc":  # converted to integers: nothing to follow
             return y
         vjps = tuple([partial(rule, **params) for rule in rules]) if params else tuple(rules)
         r.append((vjps, xs, y, tuple([args[i].index for i in places])))
+        if several_results:
+            return _parts(cls, r, y)
         if required:
             r.required.append(len(r.tape) - 1)
         return cls(y, r, len(r.tape) - 1)
 
     return run
+
+
+def _parts(cls, r, y):
+    """The results of an operation that gives several: each has a node that hands its cotangent to the operation's own."""
+    main, followed = len(r.tape) - 1, []
+    for j, part in enumerate(y):
+        if dtype_of(part).kind not in "fc":
+            followed.append(part)
+            continue
+        r.append((_PART, (j, len(y)), part, (main,)))
+        followed.append(cls(part, r, len(r.tape) - 1))
+    return several(y, followed)
+
+
+_PART = object()  # in place of the rules: a node that is one of several results
 
 
 def _rule(generic, i, same_space=False):
@@ -178,7 +197,9 @@ def _transposed(generic, i):
     def vjp(ct, y, *xs, **params):
         def tangent(dx):
             dy = jvp(tuple([dx if k == i else None for k in range(len(xs))]), y, *xs, **params)
-            return None if dy is None else match_tangent(dy, y, generic.name)
+            if dy is None or isinstance(y, tuple):
+                return dy
+            return match_tangent(dy, y, generic.name)
 
         return transpose(f"transpose of {generic.name}", tangent, xs[i], ct)
 
@@ -194,22 +215,36 @@ def forward_rule(generic):
             raise
 
     def jvp(dxs, y, *xs, **params):
-        dy = None
-        for i, dx in enumerate(dxs):
-            if dx is not None:
-                pull = lambda ct, i=i: _rule(generic, i)(ct, y, *xs, **params)
-                part = transpose(f"transpose of {generic.name}", pull, y, dx)
-                dy = part if dy is None else dy if part is None else add(dy, part)
-        return dy
+        if not isinstance(y, tuple):
+            return _pushed(generic, dxs, y, xs, params, y, lambda c: c)
+        alone = lambda j: lambda c: tuple([c if k == j else None for k in range(len(y))])
+        return tuple([_pushed(generic, dxs, part, xs, params, y, alone(j)) for j, part in enumerate(y)])
 
     return jvp
 
 
+def _pushed(generic, dxs, result, xs, params, y, as_cotangent):
+    """The tangent of one result from the reverse rules, transposed. as_cotangent: of all results, from that of this one."""
+    dy = None
+    for i, dx in enumerate(dxs):
+        if dx is not None:
+            pull = lambda c, i=i: _rule(generic, i)(as_cotangent(c), y, *xs, **params)
+            part = transpose(f"transpose of {generic.name}", pull, result, dx)
+            dy = part if dy is None else dy if part is None else add(dy, part)
+    return dy
+
+
 def transpose(name, linear, x, ct):
-    """The transpose of a linear function of values like x, applied to ct; None for zero."""
+    """The transpose of a linear function of values like x, applied to ct; None for zero.
+
+    A function of several results takes a tuple of cotangents, None where there is none.
+    """
     with ReverseRun(name) as run:
-        _, index = run.unwrap(linear(run.input(zeros_like(x))))
-    return None if index is None else run.walk_back([(index, ct)], 1)[0]
+        out = linear(run.input(zeros_like(x)))
+        pairs = [(out, ct)] if not isinstance(out, tuple) else zip(out, ct, strict=True)
+        followed = [(run.unwrap(v)[1], c) for v, c in pairs if c is not None]
+    seeds = [(index, c) for index, c in followed if index is not None]
+    return run.walk_back(seeds, 1)[0] if seeds else None
 
 
 def _refuse(run, node):
@@ -274,6 +309,12 @@ class ReverseRun(Run):
                     known = cts[parent]
                     cts[parent] = c if known is None else add(known, c)
                 continue
+            if vjp is _PART:
+                (j, count), (place,) = xs, parent
+                known = cts[place] = cts[place] or [None] * count
+                known[j] = ct
+                continue
+            ct = tuple(ct) if type(ct) is list else ct
             for rule, place in zip(vjp, parent):  # noqa: B905  equal by construction, and hot
                 c = rule(ct, y, *xs)
                 if c is not None:

@@ -153,7 +153,8 @@ def match_cotangent(ct, y, x, name):
     if ct is None:
         return None
     if enclosing_axes():
-        mixed = [axis for axis in replicated_axes(x) if axis not in replicated_axes(y)]
+        result = y[0] if isinstance(y, tuple) else y
+        mixed = [axis for axis in replicated_axes(x) if axis not in replicated_axes(result)]
         for axis in mixed:
             ct = psum_over(ct, axis)
     shape = shape_of(x)

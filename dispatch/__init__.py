@@ -39,6 +39,7 @@ from .layers import (
     ndim_of,
     open_runs,
     refuse,
+    several,
     shape_of,
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule

@@ -184,6 +184,11 @@ def check_runs(run, args, *classes):
         raise run.leaked()
 
 
+def several(y, parts):
+    """The results of an operation that gives several, in the kind of tuple that its kernel gives."""
+    return tuple(parts) if type(y) is tuple else type(y)(*parts)
+
+
 def current_depth():
     """How many transformations enclose this point."""
     run = _innermost.get()

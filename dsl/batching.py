@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, check_runs, refuse
+from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, check_runs, refuse, several
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .libraries import asarray_like, host_copy
 from .ops.create import arange_like
@@ -152,7 +152,7 @@ class Replicated(_Lanes):
             if neutral is not None and params["axis"].depth == cls.depth:
                 return neutral(args[whose].value, **params)
             y = spread(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
-            return tuple(cls(part, r) for part in y) if type(y) is tuple else cls(y, r)
+            return several(y, [cls(part, r) for part in y]) if isinstance(y, tuple) else cls(y, r)
 
         return run
 
@@ -211,7 +211,7 @@ class Batched(_Lanes):
             check_runs(r, args, cls, replicated)
             xs = [a.value if i else a for a, i in zip(args, inside, strict=True)]
             y = rule(r.size, xs, batched, **params)
-            return tuple(cls(part, r) for part in y) if type(y) is tuple else cls(y, r)
+            return several(y, [cls(part, r) for part in y]) if isinstance(y, tuple) else cls(y, r)
 
         return run
 

@@ -109,7 +109,7 @@ def evaluate(program, leaves):
     value = lambda v: env[v] if isinstance(v, Var) else v
     for e in program.equations:
         y = e.op.generic.spread(*[value(v) for v in e.inputs], **e.params)
-        for var, part in zip(e.outputs, y if len(e.outputs) > 1 else (y,), strict=True):
+        for var, part in zip(e.outputs, y if isinstance(y, tuple) else (y,), strict=True):
             env[var] = part
     return [value(v) for v in program.outputs]
 

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, check_runs, describe, tree
+from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, check_runs, describe, several, tree
 from .avals import aval_of, dtype_of, infer, is_number
 from .ir import Equation, Program, Var, without_dead_code
 from .libraries import Scalar, bottom
@@ -55,10 +55,11 @@ class Traced(Layer):
             r = args[whose].run
             check_runs(r, args, cls)
             inputs = [r.atom(a, m) for a, m in zip(args, mine, strict=True)]
-            aval = infer(op, [v.aval if isinstance(v, Var) else v for v in inputs], params)
-            var = Var(aval)
-            r.equations.append(Equation(op, inputs, params, [var]))
-            return cls(var, r)
+            avals = infer(op, [v.aval if isinstance(v, Var) else v for v in inputs], params)
+            outputs = [Var(aval) for aval in avals] if isinstance(avals, tuple) else [Var(avals)]
+            r.equations.append(Equation(op, inputs, params, outputs))
+            results = [cls(var, r) for var in outputs]
+            return several(avals, results) if isinstance(avals, tuple) else results[0]
 
         return run
 
