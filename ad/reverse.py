@@ -68,6 +68,8 @@ class Reverse(Layer):
             return _unary(cls, generic)
         if plain and generic.arity == 2:
             return _binary(cls, generic, types)
+        if len(types) == 1 and generic.card.kind != "opaque" and "dtype" not in generic.params:
+            return _single(cls, generic)
         return _general(cls, generic, mine)
 
 
@@ -131,6 +133,22 @@ def _binary(cls, generic, types):
             z = op(v, w)
             r.append((vjps, (v, w), z, (x.index, y.index)))
             return cls(z, r, len(r.tape) - 1)
+
+    return run
+
+
+def _single(cls, generic):
+    """One array and parameters."""
+    spread, rule, required = generic.spread, _rule(generic, 0), generic.card.collective
+
+    def run(x, **params):
+        r = x.run
+        v = x.value
+        y = spread(v, **params)
+        r.append((partial(rule, **params) if params else rule, (v,), y, x.index))
+        if required:
+            r.required.append(len(r.tape) - 1)
+        return cls(y, r, len(r.tape) - 1)
 
     return run
 

@@ -92,7 +92,9 @@ def power(x, y, /):
 
 def _power_x(x, y):
     """Derivative by x. y x**(y-1) needs no special case at y = 0, so that mixed derivatives are right there."""
-    slope = lambda base: multiply(y, power(base, subtract(y, 1)))
+    if is_number(y) and y == 2:
+        return multiply(2, x)
+    slope = lambda base: multiply(y, power(base, y - 1 if is_number(y) else subtract(y, 1)))
     if is_number(y) and (isinstance(y, complex) or not 0 <= y < 1):
         return slope(x)
     if is_number(y):

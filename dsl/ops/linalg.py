@@ -8,7 +8,7 @@ from ..card import bilinear, case, complex_normal, composite, normal
 from .arithmetic import multiply
 from .complex import conj
 from .reduce import sum
-from .shape import expand_dims, matrix_transpose, ravel, reshape
+from .shape import expand_dims, matrix_transpose, ravel, reshape, transpose
 
 
 @bilinear(
@@ -50,6 +50,8 @@ def _row(ct, x, y):
 
 
 def _left(ct, z, x, y):
+    if ndim_of(x) == ndim_of(y) == 2:
+        return matmul(ct, transpose(y))
     if ndim_of(x) == 1 and ndim_of(y) == 1:
         return multiply(ct, y)
     columns = expand_dims(y, -1) if ndim_of(y) == 1 else y
@@ -58,6 +60,8 @@ def _left(ct, z, x, y):
 
 
 def _right(ct, z, x, y):
+    if ndim_of(x) == ndim_of(y) == 2:
+        return matmul(transpose(x), ct)
     if ndim_of(x) == 1 and ndim_of(y) == 1:
         return multiply(ct, x)
     rows = expand_dims(x, 0) if ndim_of(x) == 1 else x
