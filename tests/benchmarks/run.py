@@ -8,18 +8,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 import calls  # noqa: E402  the path above comes first
 import derivatives  # noqa: E402
 import imports  # noqa: E402
+import overhead  # noqa: E402
 
 
 def main():
     print(f"{'work':40s} {'µs':>10s} {'peer':>14s} {'µs':>10s} {'ratio':>7s} {'reach':>7s}")
     missed = 0
-    for module in (calls, derivatives, imports):
+    for module in (calls, overhead, derivatives, imports):
         for work, peer, (ours, theirs), reach in module.rows():
             verdict = ""
             if reach is not None:
                 verdict = "ok" if ours / theirs <= reach else "MISSED"
                 missed += verdict == "MISSED"
-            target = f"≤ {reach}" if reach is not None else ""
+            target = f"≤ {reach:.2g}" if reach is not None else ""
             print(f"{work:40s} {ours:10.2f} {peer:>14s} {theirs:10.2f} {ours / theirs:7.2f} {target:>7s} {verdict}")
     return missed
 
