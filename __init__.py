@@ -33,14 +33,65 @@ from .dsl import (
 from .dsl import (
     abs, angle, astype, conj, imag, real, stop_gradient,
 )  # fmt: skip
+# special functions, activations, rows
+from .dsl import (
+    beta, betainc, betaln, digamma, elu, entr, erf, erfc, erfcinv, erfcx, erfinv, expi, expit, gamma, gammainc,
+    gammainc_da, gammaincc, gammaincinv, gammaln, gelu, i0, i0e, i1, i1e, j0, j1, leaky_relu, lgamma, log_ndtr,
+    log_sigmoid, log_softmax, logaddexp, logaddexp2, logit, logsumexp, ndtr, ndtri, polygamma, relu, sigmoid, silu,
+    softmax, softplus, standardize, xlog1py, xlogy, zeta,
+)  # fmt: skip
+# degrees, parts of floating numbers, whole numbers
+from .dsl import (
+    deg2rad, degrees, fabs, float_power, frexp, gcd, heaviside, lcm, ldexp, modf, rad2deg, radians, sinc,
+)  # fmt: skip
+# random numbers
+from .dsl import random
 # reductions and products
 from .dsl import (
     all, any, dot, matmul, max, mean, min, outer, prod, sum, vecdot,
+)  # fmt: skip
+# linear algebra as `polyad.linalg`
+from .dsl import linalg
+# products over chosen axes; Fourier transforms as `polyad.fft`
+from .dsl import (
+    contract, cross, einsum, fft, inner, kron, matvec, tensordot, vdot, vecmat,
+)  # fmt: skip
+# convolution, pooling, windows
+from .dsl import (
+    conv, conv_input, conv_weight, convolve, correlate, max_pool, mean_pool, overlap_add, sliding_window_view,
+    sliding_windows,
 )  # fmt: skip
 # shape
 from .dsl import (
     broadcast_to, concat, concatenate, expand_dims, matrix_transpose, moveaxis, permute_dims, ravel, reshape,
     squeeze, stack, swapaxes, transpose,
+)  # fmt: skip
+# rearrangement
+from .dsl import (
+    append, array_split, atleast_1d, atleast_2d, atleast_3d, block, column_stack, delete, diag, diagflat, diagonal,
+    dsplit, dstack, flip, fliplr, flipud, hsplit, hstack, insert, pad, repeat, resize, roll, rollaxis, rot90, split,
+    tile, trace, tril, triu, vsplit, vstack,
+)  # fmt: skip
+# cumulative sums and products, sampled functions
+from .dsl import (
+    cumprod, cumsum, cumulative_prod, cumulative_sum, diff, ediff1d, gradient, interp, nancumprod, nancumsum,
+    trapezoid,
+)  # fmt: skip
+# search and order
+from .dsl import (
+    allclose, argmax, argmin, argpartition, argsort, argwhere, array_equal, array_equiv, choose, compress,
+    count_nonzero, digitize, extract, flatnonzero, fmax, fmin, insertion_places, isclose, lexsort, nanargmax,
+    nanargmin, nonzero, partition, piecewise, put_along_axis, searchsorted, select, sort, take_along_axis,
+)  # fmt: skip
+# statistics
+from .dsl import (
+    average, bincount, corrcoef, cov, histogram, histogram_bin_edges, median, nanmax, nanmean, nanmedian, nanmin,
+    nanpercentile, nanprod, nanquantile, nanstd, nansum, nanvar, percentile, ptp, quantile, std, var,
+)  # fmt: skip
+# sets
+from .dsl import (
+    in1d, intersect1d, isin, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse,
+    unique_values,
 )  # fmt: skip
 # indexing
 from .dsl import (
@@ -48,7 +99,24 @@ from .dsl import (
 )  # fmt: skip
 # creation
 from .dsl import (
-    arange, array, asarray, empty, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like,
+    arange, array, asarray, empty, empty_like, eye, from_dlpack, full, full_like, linspace, meshgrid, ones, ones_like,
+    zeros, zeros_like,
+)  # fmt: skip
+# dtypes, constants, and what the array API standard has a namespace say of itself
+from .dsl import (
+    __array_api_version__, __array_namespace_info__, bool, can_cast, complex64, complex128, e, finfo, float32, float64,
+    iinfo, inf, int8, int16, int32, int64, isdtype, nan, newaxis, pi, result_type, uint8, uint16, uint32, uint64,
+)  # fmt: skip
+# signs and neighbours; several arrays at once
+from .dsl import (
+    broadcast_arrays, broadcast_shapes, copysign, nextafter, signbit, unstack,
+)  # fmt: skip
+# in-place code
+from .dsl import debug_mutation
+# parts of numbers and repairs, polynomials
+from .dsl import (
+    fmod, iscomplex, isneginf, isposinf, isreal, nan_to_num, polyadd, polyder, polyint, polymul, polysub, polyval, unwrap,
+    vander,
 )  # fmt: skip
 # lanes and named axes
 from .dsl import (
@@ -73,6 +141,7 @@ from .dispatch import (
     CUDA,
     AmbiguousMethodError,
     Array,
+    AxisError,
     AxisNameError,
     ConcreteValueError,
     Container,
@@ -85,8 +154,10 @@ from .dispatch import (
     LaneSplitError,
     Layer,
     LeakedLayerError,
+    LinAlgError,
     MethodError,
     MissingRuleError,
+    MutationError,
     On,
     PerformanceWarning,
     PolyadError,

@@ -9,6 +9,7 @@ import copy
 import pickle
 import warnings
 from contextlib import contextmanager
+from functools import reduce
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from .ad import grad, hvp, jvp, vjp
 from .ad.check import check_grads, inner, numerical_jvp
 from .dispatch import Container, DTypeError, PerformanceWarning, PolyadError, Tangent, densify, tree
-from .dsl import Slice, add, make_ir, multiply, operations, vmap
+from .dsl import Slice, add, concatenate, make_ir, multiply, operations, ravel, vmap
 from .dsl import sum as sum_
 from .dsl.avals import aval_of, dtype_of
 
@@ -133,8 +134,8 @@ def check_kernel(op, args, params):
         for part in tree.leaves(y):
             assert aval_of(part).dtype.kind in "biufc", f"the result is of dtype {aval_of(part).dtype}"
         for name in op.card.numpy:
-            function = getattr(np, name, None)
-            if function is not None and name not in ("fabs", "astype"):  # of these, NumPy's take less
+            function = reduce(lambda found, part: getattr(found, part, None), name.split("."), np)
+            if function is not None and name not in ("fabs", "astype") and "size" not in params:  # NumPy's take less
                 agree(y, function(*args, **params), rtol=1e-13, atol=1e-15)
 
 
@@ -221,12 +222,13 @@ def check_trace(op, args, params):
     with naming("trace"):
         program = make_ir(f)(*values)
         expected = f(*values)
-        agree(program(*values), expected, rtol=0, atol=0)
+        rounding = {} if op.card.body else {"rtol": 0, "atol": 0}  # beside its body, a kernel of its own may round otherwise
+        agree(program(*values), expected, **rounding)
         assert str(program), "the program does not print"
         if operations.get(op.__name__) is op and op.__module__.startswith("polyad."):  # code names ours only
             namespace = {}
             exec(program.code, namespace)
-            agree(namespace[program.name](*values), expected, rtol=0, atol=0)
+            agree(namespace[program.name](*values), expected, **rounding)
 
 
 # ---------------------------------------------------------------------- array types
@@ -353,9 +355,9 @@ class _TypeCheck:
         shown = [type(a).__name__ for a in args] + [f"{k}={v!r}" for k, v in params.items()]
         return (
             f"{op.__name__}({', '.join(shown)})",
-            lambda x: spread(*filled(x), **params),
-            lambda x: spread(*[self.plain(a) for a in filled(x)], **params),
-            op.card.differentiable,
+            lambda x: as_one(spread(*filled(x), **params)),
+            lambda x: as_one(spread(*[self.plain(a) for a in filled(x)], **params)),
+            op.card.differentiable and "jvp" not in op.card.no_rule,
         )
 
     # ------------------------------------------------------------------ what is checked of a call
@@ -373,7 +375,7 @@ class _TypeCheck:
         assert tuple(found.shape) == np.shape(expected), (
             f"the result's shape is {found.shape}, not {np.shape(expected)}"
         )
-        agree(self.plain(found), expected, rtol=1e-9, atol=1e-11, exact=True)
+        agree(self.plain(found), expected, rtol=1e-9 if self.precise else 1e-5, atol=1e-11, exact=True)
         return expected
 
     def check_trace(self, f):
@@ -391,7 +393,7 @@ class _TypeCheck:
                 f"a batch of instances has shape {batch.shape}"
             )
             expected = np.stack([reference(x) for x in self.draws])
-            agree(self.plain(vmap(f)(batch)), expected, rtol=1e-9, atol=1e-11, exact=True)
+            agree(self.plain(vmap(f)(batch)), expected, rtol=1e-9 if self.precise else 1e-5, atol=1e-11, exact=True)
 
     def check_derivatives(self, f, shape):
         """Of a random combination of the result's elements, by the leaves, along a random direction."""
@@ -440,6 +442,11 @@ class _TypeCheck:
                     except (*self.refuses, PolyadError) as error:
                         kinds.append(type(error).__name__)
                 assert kinds[0] == kinds[1], f"gives {kinds[0]} one way and {kinds[1]} the other"
+
+
+def as_one(y):
+    """Several results as one array."""
+    return concatenate([ravel(part) for part in y]) if isinstance(y, tuple) else y
 
 
 def parameters(generic, x):

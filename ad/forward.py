@@ -1,9 +1,11 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
-from ..dispatch import Layer, Run, check_runs, several
+from ..dispatch import Layer, Run, check_level, check_runs, several, snapshot
+from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
+from ..dsl.ops.create import zeros_like
 from .reverse import forward_rule
-from .rules import constant, differentiable, match_tangent
+from .rules import constant, differentiable, match_tangent, unshared
 
 
 class Dual(Layer):
@@ -49,7 +51,8 @@ class Dual(Layer):
 
             def constant(*args, **params):
                 check_runs(args[whose].run, args, cls)
-                return spread(*[a.primal if m else a for a, m in zip(args, mine, strict=True)], **params)
+                xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
+                return unshared(spread(*xs, **params), xs)
 
             return constant
         rule = forward_rule(generic)
@@ -62,6 +65,7 @@ class Dual(Layer):
             dy = rule(tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)]), y, *xs, **params)
             if dy is None:
                 return y
+            check_level(generic, dy, cls)
             if isinstance(y, tuple):
                 return several(y, [part(v, t, r) for v, t in zip(y, dy, strict=True)])
             return cls(y, match_tangent(dy, y, generic.name), r)
@@ -78,12 +82,18 @@ class ForwardRun(Run):
     __slots__ = ()
 
     def wrap(self, primal, tangent):
-        return Dual[self.depth](primal, tangent, self)
+        return Dual[self.depth](snapshot(primal), snapshot(tangent), self)
+
+    def constant(self, value):
+        """A value with a zero tangent."""
+        if dtype_of(value).kind not in "fc":
+            return super().constant(value)
+        return self.wrap(value, zeros_like(value))
 
     def unwrap(self, x):
         """(value, tangent or None) of a result of the function."""
         if type(x) is Dual[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)
-            return x.primal, x.tangent
+            return snapshot(x.primal), snapshot(x.tangent)
         return constant(x), None

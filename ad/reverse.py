@@ -5,12 +5,15 @@ followed: the function of the cotangent, and the place of the argument's own nod
 walk is made of ordinary operations and can be differentiated, batched and traced itself.
 """
 
+import weakref
 from functools import partial
 
-from ..dispatch import Layer, MissingRuleError, Run, check_runs, several
-from ..dsl import add, zeros_like
+from ..dispatch import Layer, MissingRuleError, Run, check_runs, several, snapshot
+from ..dsl import add
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
+from ..dsl.debugging import check_sealed, sealed, watching
+from ..dsl.ops.create import zeros_like
 from .rules import (
     constant,
     differentiable,
@@ -18,6 +21,8 @@ from .rules import (
     match_cotangent,
     match_tangent,
     nothing,
+    reads_values,
+    unshared,
     vjp_rule,
 )
 
@@ -79,7 +84,8 @@ def _constant(cls, generic, mine):
 
     def run(*args, **params):
         check_runs(args[whose].run, args, cls)
-        return spread(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
+        xs = [a.value if m else a for a, m in zip(args, mine, strict=True)]
+        return unshared(spread(*xs, **params), xs)
 
     return run
 
@@ -195,11 +201,21 @@ _PART = object()  # in place of the rules: a node that is one of several results
 
 def _rule(generic, i, same_space=False):
     """The reverse rule for array i, its result brought to the array's space unless it is there already."""
-    rule = vjp_rule(generic, i) or _transposed(generic, i)
-    if rule is nothing or same_space:
+    rule, name = vjp_rule(generic, i) or _transposed(generic, i), generic.name
+    if rule is nothing:
         return rule
-    name = generic.name
+    if not same_space:
+        rule = _matched(rule, i, name)
+    if reads_values(generic, i):
+        _readers[rule] = name
+    return rule
+
+
+def _matched(rule, i, name):
     return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name)
+
+
+_readers = weakref.WeakKeyDictionary()  # reverse rule -> its operation, for rules that read the numbers they are given
 
 
 def _transposed(generic, i):
@@ -269,6 +285,32 @@ def _refuse(run, node):
     raise run.leaked()
 
 
+def _watched(tape):
+    """`tape.append` under `debug_mutation`: the arrays that a rule reads are checked before it reads them."""
+
+    def append(node):
+        if node is not None and node[0] is not _PART:
+            vjp, xs, y, parent = node
+            seals = sealed((*xs, *y) if isinstance(y, tuple) else (*xs, y))
+            vjp = tuple([_checked(rule, seals) for rule in vjp]) if isinstance(vjp, tuple) else _checked(vjp, seals)
+            node = (vjp, xs, y, parent)
+        tape.append(node)
+
+    return append
+
+
+def _checked(rule, seals):
+    name = _readers.get(rule.func if isinstance(rule, partial) else rule)
+    if name is None or not seals:
+        return rule
+
+    def check(ct, y, *xs):
+        check_sealed(seals, name, "its derivative")
+        return rule(ct, y, *xs)
+
+    return check
+
+
 class ReverseRun(Run):
     """One execution of a reverse transformation: its tape."""
 
@@ -277,7 +319,7 @@ class ReverseRun(Run):
     def __init__(self, name):
         super().__init__(name)
         self.tape = []
-        self.append = self.tape.append
+        self.append = _watched(self.tape) if watching() else self.tape.append
         self.required = []  # nodes that must be walked even with a zero cotangent: collectives across processes
 
     def close(self):
@@ -289,14 +331,21 @@ class ReverseRun(Run):
     def input(self, value):
         """Follow a value from here."""
         self.append(None)
-        return Reverse[self.depth](value, self, len(self.tape) - 1)
+        return Reverse[self.depth](snapshot(value), self, len(self.tape) - 1)
+
+    def constant(self, value):
+        """A value without parents."""
+        if dtype_of(value).kind not in "fc":
+            return super().constant(value)
+        self.append(((), (), value, ()))
+        return Reverse[self.depth](snapshot(value), self, len(self.tape) - 1)
 
     def unwrap(self, x):
         """(value, place on the tape or None) of a result of the function."""
         if type(x) is Reverse[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)
-            return x.value, x.index
+            return snapshot(x.value), x.index
         return constant(x), None
 
     def walk_back(self, seeds, inputs):

@@ -6,14 +6,14 @@ known here by name.
 
 import numpy as np
 
-from ..dispatch import Layer, MissingRuleError, ShapeError, describe
-from ..dsl import add, broadcast_to, multiply, negative, zeros_like
+from ..dispatch import Layer, MissingRuleError, ShapeError, describe, snapshot
+from ..dsl import add, broadcast_to, multiply, negative
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.axes import enclosing_axes
 from ..dsl.batching import replicated_axes
 from ..dsl.ops.arithmetic import masked_product
 from ..dsl.ops.complex import astype, real
-from ..dsl.ops.create import beside
+from ..dsl.ops.create import beside, zeros_like
 from ..dsl.ops.named import psum_over
 from ..dsl.ops.reduce import sum_to
 
@@ -28,6 +28,13 @@ def constant(x):
     if isinstance(x, Layer) and x.run.closed:
         raise x.run.leaked()
     return x
+
+
+def unshared(y, xs):
+    """The result of an operation without derivative, apart from the values it came from, which are kept elsewhere."""
+    if isinstance(y, np.ndarray):
+        return y.copy() if any(y is x for x in xs) else y
+    return snapshot(y) if isinstance(y, Layer) else y
 
 
 def jvp_rule(generic):
@@ -102,6 +109,14 @@ def vjp_rule(generic, i):
     if card.partials is not None:
         return _vjp_from_partial(card, i, generic.params)
     return None
+
+
+def reads_values(generic, i):
+    """Whether the reverse rule for array i reads numbers of the arguments or the result, not only shapes and dtypes."""
+    card = generic.card
+    if card.partials is not None and i < len(card.partials):
+        return card.partials[i] not in (1, -1)
+    return card.kind != "linear" or len(generic.arrays) > 1 or generic.variadic is not None
 
 
 def _pick(rules, i, card, positions):

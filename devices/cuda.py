@@ -13,6 +13,10 @@ from ..dispatch import CUDA, HostArray, lazy_libraries, register_device_of
 from ..dsl.libraries import creator, host_copy
 from .device import Device, place, register_devices
 from .kernels import common_kernels, install_kernels, operand, unordered_writes
+from .linear_algebra import linear_algebra_kernels
+from .philox import random_bits_kernel
+from .special import special_kernels
+from .transforms import convolution_kernels, fourier_kernels, window_kernels
 
 
 @functools.cache
@@ -28,7 +32,12 @@ def install():
     def where(condition, x, y):
         return cupy.where(cupy.asarray(condition), x, y)
 
-    exceptions = {**common_kernels(cupy), **unordered_writes(cupy), "where": where}
+    exceptions = {
+        **common_kernels(cupy), **unordered_writes(cupy), **fourier_kernels(cupy), **window_kernels(cupy),
+        **convolution_kernels(cupy), **linear_algebra_kernels(cupy, "cupyx.scipy.linalg"), "where": where,
+        **special_kernels(cupy, "cupyx.scipy.special", "it is a part of CuPy: install CuPy again"),
+        "random_bits": random_bits_kernel(cupy),
+    }  # fmt: skip
     register_device_of(cupy.ndarray, lambda x: cuda(x.device.id))
     creator.generic.add(lambda x: Creator(x.device.id), (cupy.ndarray,))
     host_copy.generic.add(lambda x: x.get(), (cupy.ndarray,))

@@ -101,7 +101,8 @@ def _count(function):
         return 0
 
 
-def _usable(device):
+def usable(device):
+    """A device, or its name, as a `Device` that is here. Raises DeviceError."""
     device = Device(device)
     there = available_devices()
     if device not in there:
@@ -111,7 +112,7 @@ def _usable(device):
 
 def synchronize(device=None):
     """Wait until all work given to a device (or to all of them) is done; for timing."""
-    for each in available_devices() if device is None else [_usable(device)]:
+    for each in available_devices() if device is None else [usable(device)]:
         wait = _services[each.kind][0]
         if wait is not None:
             wait(each.ordinal)
@@ -119,7 +120,7 @@ def synchronize(device=None):
 
 def memory(device):
     """(free, total) memory of a device in bytes. Raises DeviceError if it is not here or keeps no account."""
-    device = _usable(device)
+    device = usable(device)
     ask = _services[device.kind][1]
     if ask is None:
         raise DeviceError(f"{device} gives no account of its memory")
@@ -220,7 +221,7 @@ def to_device_tree(x: object, /, device):
         return (
             x
             if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
-            else place(x, _usable(device))
+            else place(x, usable(device))
         )
     return tree.unflatten(structure, [to_device(leaf, device) for leaf in leaves])
 
@@ -244,7 +245,7 @@ class device:
         self.tokens = []
 
     def __enter__(self):
-        self.tokens.append(namespace.set(creator(_usable(self.device))))
+        self.tokens.append(namespace.set(creator(usable(self.device))))
         return self.device
 
     def __exit__(self, *error):

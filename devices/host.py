@@ -6,12 +6,41 @@ from ..dispatch import CPU, HostArray
 from ..dsl.libraries import creator
 from .device import Device, place
 from .kernels import common_kernels, install_kernels, small_broadcast
+from .linear_algebra import linear_algebra_kernels
+from .philox import numpy_random_bits
+from .shortcuts import shortcuts
+from .special import special_kernels
+from .transforms import convolution_kernels, fourier_kernels, small_products, window_kernels
 
-REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "all": np.logical_and, "any": np.logical_or}
+REDUCTIONS = {
+    "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "all": np.logical_and, "any": np.logical_or,
+}  # fmt: skip
+
+
+def expm1(x):
+    """NumPy's; for complex numbers corrected where NumPy is wrong: not finite, and a real part of -0.0 for -0.0."""
+    y = np.expm1(x)
+    if y.dtype.kind != "c":
+        return y
+    y = np.where(np.isfinite(x), y, np.exp(x) - 1)
+    y.real += 0.0
+    return y[()]
+
+
 EXCEPTIONS = {
     **common_kernels(np),
+    **special_kernels(np, "scipy.special", "install SciPy, which is the extra polyad[scipy]"),
+    "random_bits": numpy_random_bits(),
     **{name: ufunc.reduce for name, ufunc in REDUCTIONS.items()},  # the functions of these names take twice the time
+    **fourier_kernels(np),
+    **small_products(np),
+    **window_kernels(np),
+    **convolution_kernels(np),
+    **{f.__name__: f for f in (np.inner, np.correlate)},  # composite, but NumPy's is faster
     "broadcast_to": small_broadcast(np),
+    **shortcuts(),
+    "expm1": expm1,
+    **linear_algebra_kernels(np, "scipy.linalg"),
 }
 install_kernels(np, HostArray, EXCEPTIONS)
 

@@ -12,12 +12,13 @@ import math
 
 import numpy as np
 
-from ..dispatch import Array, DTypeError, HostArray, PolyadError, ShapeError, describe
+from ..dispatch import Array, AxisError, DTypeError, HostArray, LinAlgError, PolyadError, ShapeError, describe
 from ..dispatch.layers import ArrayMeta
 from ..dsl import operations
 from ..dsl.avals import shape_of
 from ..dsl.libraries import Scalar
 from ..dsl.ops.indexing import join_index, result_aval
+from .order import order_kernels
 
 OBJECT = np.dtype("O")
 
@@ -71,11 +72,14 @@ def explained(name, error, args, params):
     if any(getattr(x, "dtype", None) is OBJECT for x in args):
         return objects(name, args)
     given = ", ".join([*[describe(x) for x in args], *[f"{k}={v!r}" for k, v in params.items() if v is not None]])
-    kind = ShapeError if isinstance(error, (ValueError, IndexError)) else DTypeError
+    if isinstance(error, np.linalg.LinAlgError) and not any(word in str(error) for word in ("square", "dimension")):
+        return LinAlgError(f"{name}({given}): {error}; look at linalg.cond and isfinite, or use linalg.pinv or linalg.lstsq")
+    outside = isinstance(error, np.exceptions.AxisError)
+    kind = AxisError if outside else ShapeError if isinstance(error, (ValueError, IndexError)) else DTypeError
     text = (str(error).splitlines() or [type(error).__name__])[0]
-    if isinstance(error, IndexError) and not isinstance(error, np.exceptions.AxisError):
+    if isinstance(error, IndexError) and not outside:
         return IndexError(f"{name}({given}): {text}; check the index against .shape")
-    advice = "check the shapes with .shape" if kind is ShapeError else "convert with .astype or polyad.asarray"
+    advice = "check the shapes with .shape" if issubclass(kind, ShapeError) else "convert with .astype or polyad.asarray"
     return kind(f"{name}({given}): {text}; {advice}")
 
 
@@ -84,15 +88,19 @@ def common_kernels(xp):
     """name -> function, for operations that are no function of a NumPy-like library `xp`, or one with other
     parameters."""
 
-    def astype(x, dtype):
+    def astype(x, dtype, copy=True, device=None):
+        if device is not None:
+            return operations["to_device"](astype(x, dtype, copy), device=device)
+        if not copy and getattr(x, "dtype", None) == dtype:
+            return x
         x, dtype = xp.asarray(x), np.dtype(dtype)
         return (x.real if x.dtype.kind == "c" and dtype.kind != "c" else x).astype(dtype)[()]
 
     def stop_gradient(x):
         return xp.asarray(x)[()] if isinstance(x, (bool, int, float, complex)) else x
 
-    def reshape(x, shape):
-        return xp.reshape(x, shape)
+    def reshape(x, shape, copy=None):
+        return xp.reshape(x, shape) if copy is None else _reshaped(xp, x, shape, copy)
 
     def concatenate(arrays, axis=0):
         return xp.concatenate([xp.asarray(x) for x in arrays], axis=axis)
@@ -113,7 +121,18 @@ def common_kernels(xp):
             y[join_index(spec, arrays)] += v
         return y
 
-    return {f.__name__: f for f in (astype, stop_gradient, reshape, concatenate, index, index_set, index_add)}
+    own = {f.__name__: f for f in (astype, stop_gradient, reshape, concatenate, index, index_set, index_add)}
+    return {**own, **order_kernels(xp)}
+
+
+def _reshaped(xp, x, shape, copy):
+    """x in another shape, with a copy in any case or in none."""
+    y = xp.reshape(x, shape)
+    if copy:
+        return xp.array(y)
+    if y.size and not xp.may_share_memory(x, y):
+        raise ValueError("the shape needs a copy, and copy=False forbids one")
+    return y
 
 
 def small_broadcast(xp):
@@ -205,8 +224,16 @@ def signature(op, cls):
     return (cls,) * len(op.generic.arrays), cls if op.generic.variadic else None
 
 
+def member(xp, name):
+    """The library's function of this name, which may be dotted (`fft.fft`), or None."""
+    for part in name.split("."):
+        xp = getattr(xp, part, None)
+    return xp
+
+
 def install_kernels(xp, cls, exceptions=None, *, kind=None, names=None, around=None):
-    """Register a kernel for every card that the library has a function for; composite operations run their body.
+    """Register a kernel for every card that the library has a function for; composite operations run their body, unless
+    there is an exception for them.
 
     xp: the library's module (or any object with functions of NumPy's names). cls: class of all array arguments, from
     `operand`. exceptions: operation -> function, instead of the library's function of that name. kind: device kind, if
@@ -221,11 +248,9 @@ def install_kernels(xp, cls, exceptions=None, *, kind=None, names=None, around=N
     missing = []
     for name, op in operations.items():
         card = op.card
-        if card.body is not None:
+        if card.body is not None and name not in exceptions:
             continue
-        function = exceptions.get(name) or (
-            getattr(xp, names.get(card.kernel, card.kernel), None) if card.kernel else None
-        )
+        function = exceptions.get(name) or (card.kernel and member(xp, names.get(card.kernel, card.kernel)))
         if function is None:
             missing.append(name)
             continue

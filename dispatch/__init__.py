@@ -4,6 +4,7 @@ from . import tree
 from .containers import Container, Tangent, array_type, as_tangent, batch_axis, densify, is_container
 from .errors import (
     AmbiguousMethodError,
+    AxisError,
     AxisNameError,
     ConcreteValueError,
     DensifyError,
@@ -12,8 +13,10 @@ from .errors import (
     DTypeError,
     LaneSplitError,
     LeakedLayerError,
+    LinAlgError,
     MethodError,
     MissingRuleError,
+    MutationError,
     PerformanceWarning,
     PolyadError,
     PolyadWarning,
@@ -32,15 +35,19 @@ from .layers import (
     HostArray,
     Layer,
     Run,
+    become,
+    check_level,
     check_runs,
     current_depth,
     dtype_of,
+    innermost_run,
     is_number,
     ndim_of,
     open_runs,
     refuse,
     several,
     shape_of,
+    snapshot,
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
 from .resolve import call_next, invoke, lazy_libraries

@@ -5,6 +5,8 @@
         AmbiguousMethodError                        several do, none is the most specific
       RegistrationError      (TypeError)            a method, rule or type that cannot be registered
       ShapeError             (ValueError)           shapes or axes that do not fit
+        AxisError            (IndexError)           an axis that the array does not have; NumPy's AxisError too
+      LinAlgError            (ValueError)           a singular matrix and the like; NumPy's LinAlgError too
       DTypeError             (TypeError)            a dtype the operation does not take
       DeviceMismatchError    (ValueError)           arguments on different devices
       StructureError         (ValueError)           nested containers of different structure
@@ -12,6 +14,7 @@
       LeakedLayerError       (RuntimeError)         a value used after or outside its transformation
       LaneSplitError         (RuntimeError)         lanes of one `vmap` that cannot be put together again
       ConcreteValueError     (TypeError)            a number was asked of a value that stands for many
+      MutationError          (ValueError)           a write that would not do what it does to a NumPy array
       MissingRuleError       (NotImplementedError)  an operation without the rule a layer needs
       PromotionError         (TypeError)            types without a common type
       DensifyError           (TypeError)            a structured array would have become dense
@@ -21,6 +24,8 @@
 
 import types
 import typing
+
+import numpy as np
 
 
 class PolyadError(Exception):
@@ -41,6 +46,14 @@ class RegistrationError(PolyadError, TypeError):
 
 class ShapeError(PolyadError, ValueError):
     """Shapes or axes that do not fit the operation."""
+
+
+class AxisError(ShapeError, np.exceptions.AxisError):
+    """An axis that the array does not have; also an IndexError, and NumPy's error of that name."""
+
+
+class LinAlgError(PolyadError, np.linalg.LinAlgError):
+    """A matrix for which there is no answer (singular, not positive definite, no convergence); NumPy's LinAlgError too."""
 
 
 class DTypeError(PolyadError, TypeError):
@@ -69,6 +82,10 @@ class LaneSplitError(PolyadError, RuntimeError):
 
 class ConcreteValueError(PolyadError, TypeError):
     """Python asked for one number of a value that a transformation follows."""
+
+
+class MutationError(PolyadError, ValueError):
+    """A write in place that would not do what it does to a NumPy array, or a buffer that changed after it was used."""
 
 
 class MissingRuleError(PolyadError, NotImplementedError):

@@ -1,6 +1,7 @@
 """What the errors of dispatch say: the types of the call, the closest methods, the method to write."""
 
 from .errors import AmbiguousMethodError, MethodError, describe, type_name
+from .layers import Array
 from .order import is_narrower
 
 
@@ -42,7 +43,10 @@ def _hint(generic, types):
         return "the operation takes arrays and numbers only"
     if not generic.methods:
         return f"register one with @{generic.name}.method"
-    return f"register one for this type with @{generic.name}.method, or convert the argument"
+    convert = "convert the argument"
+    if any(hasattr(t, "__array__") and not issubclass(t, Array) for t in types):
+        convert += " with polyad.asarray(…)"
+    return f"register one for this type with @{generic.name}.method, or {convert}"
 
 
 def ambiguous(generic, types, signatures):

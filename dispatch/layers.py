@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import ConcreteValueError, LeakedLayerError
+from .errors import ConcreteValueError, LeakedLayerError, MutationError
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _package = str(Path(__file__).resolve().parent.parent / "_")[:-1]  # with the separator: not a neighbour's folder
@@ -65,9 +65,14 @@ def _while_open(concrete):
 
 
 class Layer(Array):
-    """Base class of layer values. `depth` is the nesting depth of the transformation, `run` its one execution."""
+    """Base class of layer values. `depth` is the nesting depth of the transformation, `run` its one execution.
 
-    __slots__ = ()
+    In-place code rebinds a value (`become`): the object a user holds takes the state of another value. So whatever is
+    kept beyond the operation at hand (on a tape, in another layer, among the results) is a `snapshot`.
+    """
+
+    __slots__ = ("__weakref__", "memory")  # memory: with which values it shares elements, kept by dsl/mutation.py
+    state = ()  # the slots that make up the value
     depth = 0
     classes = None  # per kind: depth -> class
     companion = None  # a kind of the same depth whose values this kind takes in (Batched takes Replicated)
@@ -77,6 +82,8 @@ class Layer(Array):
         super().__init_subclass__(**kwargs)
         if "depth" not in cls.__dict__:  # a kind, not one of its classes
             cls.classes = {}
+        own = cls.__dict__.get("__slots__", ())
+        cls.state = (*cls.state, *((own,) if isinstance(own, str) else own))
         if "concrete" in cls.__dict__:  # here, so that no kind can forget it
             cls.concrete = _while_open(cls.concrete)
 
@@ -106,6 +113,24 @@ class Layer(Array):
             f"{type(self).__name__}: a value followed by a transformation cannot be pickled or sent to another "
             "process; return it from the transformed function and send the result"
         )
+
+
+def become(x, y):
+    """Rebind a layer value: from here on x is what y is, for everyone who holds x."""
+    if type(x) is not type(y):
+        x.__class__ = type(y)  # a value that is the same in all lanes, written to in some of them
+    for name in y.state:
+        setattr(x, name, getattr(y, name))
+
+
+def snapshot(x):
+    """x as it is now, whatever is written to it later: a layer value as an object of its own, all else as it is."""
+    if not isinstance(x, Layer):
+        return x
+    y = object.__new__(type(x))
+    for name in x.state:
+        setattr(y, name, getattr(x, name))
+    return y
 
 
 _THREAD = "a thread started inside a transformation must run in a copied context (contextvars.copy_context().run)"
@@ -150,6 +175,11 @@ class Run:
     def close(self):
         self.closed = True
 
+    def constant(self, value):
+        """A value without anything to follow (an array, or a value of an outer run) as a value of this transformation,
+        so that followed values can be written into it; of the next outer one if this one does not follow its dtype."""
+        return value if self.outer is None else self.outer.constant(value)
+
     def leaked(self):
         """The error for a value of this run that is met after its end."""
         return LeakedLayerError(
@@ -187,6 +217,20 @@ def check_runs(run, args, *classes):
 def several(y, parts):
     """The results of an operation that gives several, in the kind of tuple that its kernel gives."""
     return tuple(parts) if type(y) is tuple else type(y)(*parts)
+
+
+def check_level(generic, y, cls):
+    """A rule that a transformation runs gives values of what is around it."""
+    if isinstance(y, Layer) and type(y).depth >= cls.depth:
+        raise MutationError(
+            f"{generic.name}: its rule returned a {type(y).__name__} while it computed the value inside a {cls.__name__}; "
+            "in rules, create arrays like an argument, polyad.zeros_like(x, shape=…), not with polyad.zeros(shape)"
+        )
+
+
+def innermost_run():
+    """The run of the innermost transformation that encloses this point, or None."""
+    return _innermost.get()
 
 
 def current_depth():

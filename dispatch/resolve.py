@@ -19,7 +19,7 @@ from .errors import AmbiguousMethodError, MethodError, MissingRuleError, ShapeEr
 from .explain import ambiguous, describe_function, no_method
 from .generic import Generic, owners
 from .kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
-from .layers import Array, Layer, current_depth
+from .layers import Array, Layer, current_depth, several, snapshot
 from .order import make_signature, subclass_token
 
 lazy_libraries = {}  # top-level module of an array class -> function that registers its kernels
@@ -179,10 +179,38 @@ def layer_target(generic, types):
     winner = next((t for t in top if all(t is o or t.companion is _kind(o) for o in top)), None)
     if winner is None:
         return _met(types, depth)
+    shared = getattr(generic.card, "view", None)
     if generic.card.body is not None and not winner.keeps_composites:
-        return _while_open(types, depth, generic.card.body)  # the body may return an argument as it is
+        body = _while_open(types, depth, generic.card.body)  # the body may return an argument as it is
+        if shared:
+            return shared(generic, body)
+        return _apart(body) if getattr(generic.card, "numpy", ()) else body
     target = _layer_rule(generic, types, winner)
-    return target if len({t.depth for t in layers}) == 1 else _while_open(types, depth, target)
+    if len({t.depth for t in layers}) > 1:
+        return _while_open(types, depth, _of_snapshots(types, depth, target))
+    return shared(generic, target) if shared and len(types) == 1 else target
+
+
+def _of_snapshots(types, depth, target):
+    """The target, with arguments of outer transformations as they are now: the deepest layer may keep them."""
+    outer = [issubclass(t, Layer) and t.depth < depth for t in types]
+    return lambda *args, **params: target(
+        *[snapshot(a) if o else a for a, o in zip(args, outer, strict=True)], **params
+    )
+
+
+def _apart(body):
+    """The body of an operation whose results are new arrays in NumPy: they share their elements with no argument, even
+    if the body's last step returned a view or an argument."""
+
+    def alone(y, args):
+        return snapshot(y) if isinstance(y, Layer) and (hasattr(y, "memory") or any(y is a for a in args)) else y
+
+    def run(*args, **params):
+        y = body(*args, **params)
+        return several(y, [alone(part, args) for part in y]) if isinstance(y, tuple) else alone(y, args)
+
+    return run
 
 
 def _met(types, depth):

@@ -4,6 +4,7 @@ optree does the work; this page adds dataclasses (registered when first seen) an
 the one seam through which the library uses it.
 """
 
+import builtins
 import dataclasses
 import functools
 import threading
@@ -120,9 +121,9 @@ def leaves(tree, is_leaf=None):
     return flatten(tree, is_leaf)[0]
 
 
-def structure(tree):
+def structure(tree, is_leaf=None):
     """The structure of a tree: comparable, printable."""
-    return flatten(tree)[1]
+    return flatten(tree, is_leaf)[1]
 
 
 def map(function, tree, *rest, is_leaf=None):
@@ -137,20 +138,61 @@ def map(function, tree, *rest, is_leaf=None):
     return unflatten(shape, [function(*xs) for xs in zip(values, *others, strict=True)])
 
 
-def reduce(function, tree, *initial):
+def reduce(function, tree, *initial, is_leaf=None):
     """Fold a function over the leaves of a tree, from the left."""
-    return functools.reduce(function, leaves(tree), *initial)
+    return functools.reduce(function, leaves(tree, is_leaf), *initial)
 
 
-def map_with_path(function, tree):
-    """Apply `function(path, leaf)`; a path reads like the code that reaches the leaf, `['w'][0].bias`."""
-    values, shape = flatten(tree)
-    return unflatten(shape, [function(path, x) for path, x in zip(paths(tree), values, strict=True)])
+def all(tree, is_leaf=None):
+    """Whether all leaves are true; of an empty tree they are."""
+    return builtins.all(leaves(tree, is_leaf))
 
 
-def paths(tree):
+def transpose(outer, inner, tree):
+    """The tree turned inside out: `tree` has the structure `outer` of trees of structure `inner`, the result the reverse.
+
+    outer, inner: structures (`tree.structure(x)`), or trees that have them; inner None: that of the first subtree.
+    Raises StructureError.
+
+    >>> import polyad as pa
+    >>> pa.tree.transpose([0, 0], {"a": 0, "b": 0}, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    {'a': [1, 3], 'b': [2, 4]}
+    """
+    outer = outer if _is_structure(outer) else structure(outer)
+    parts = [tree] if outer is LEAF else _parts(outer, tree)
+    if not parts:
+        raise StructureError("tree.transpose: the outer structure has no leaves; the result would have none either")
+    inner = structure(parts[0]) if inner is None else inner if _is_structure(inner) else structure(inner)
+    rows = [match(inner, part, "tree.transpose") for part in parts]
+    return unflatten(inner, [unflatten(outer, list(column)) for column in zip(*rows, strict=True)])
+
+
+def _is_structure(x):
+    return x is LEAF or isinstance(x, optree.PyTreeSpec)
+
+
+def _parts(outer, tree):
+    """The subtrees of a tree where the structure `outer` has its leaves."""
+    try:
+        return outer.flatten_up_to(tree)
+    except (ValueError, TypeError) as error:
+        raise StructureError(f"tree.transpose: {show(structure(tree))} does not begin with {show(outer)}") from error
+
+
+def map_with_path(function, tree, *rest, is_leaf=None):
+    """Apply `function(path, leaf, …)`; a path reads like the code that reaches the leaf, `['w'][0].bias`."""
+    named = iter(paths(tree, is_leaf))
+    return map(lambda *xs: function(next(named), *xs), tree, *rest, is_leaf=is_leaf)
+
+
+def leaves_with_path(tree, is_leaf=None):
+    """Pairs (path, leaf)."""
+    return list(zip(paths(tree, is_leaf), leaves(tree, is_leaf), strict=True))
+
+
+def paths(tree, is_leaf=None):
     """The path of each leaf as text."""
-    values, shape = flatten(tree)
+    values, shape = flatten(tree, is_leaf)
     if shape is LEAF:
         return [""]
     return [accessor.codify("") for accessor in optree.treespec_accessors(shape)]

@@ -1,11 +1,23 @@
 """The array language: operations, batching, tracing, programs. Array types lie in `dsl.arrays`."""
 
-from . import numpy_protocol, operators
+from math import e, inf, nan, pi
+
+from . import fft, linalg, numpy_protocol, operators, random
 from .avals import Aval, eval_shape, reduced_axes
 from .batching import Batched, Replicated
 from .card import Card, bilinear, composite, elementwise, linear, opaque, operations, reduction
+from .creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
+from .debugging import debug_mutation
+from .dtypes import (
+    bool, can_cast, complex64, complex128, finfo, float32, float64, iinfo, int8, int16, int32, int64, isdtype, result_type,
+    uint8, uint16, uint32, uint64,
+)  # fmt: skip
 from .families import bilinear_family, claim, combine_rule, elementwise_family, linear_family, reduction_family
+from .inspection import __array_namespace_info__
 from .ir import Program
+from .ops.activation import (
+    elu, expit, gelu, leaky_relu, log_sigmoid, logaddexp, logaddexp2, relu, silu, softplus,
+)  # fmt: skip
 from .ops.arithmetic import (
     add,
     ceil,
@@ -52,27 +64,131 @@ from .ops.compare import (
     where,
 )
 from .ops.complex import abs, angle, astype, conj, imag, real, stop_gradient
+from .ops.counting import bincount, histogram, histogram_bin_edges
 from .ops.create import (
     arange,
     arange_like,
     array,
     asarray,
-    empty,
-    eye,
     eye_like,
-    full,
-    full_like,
+    from_dlpack,
     linspace,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
 )
+from .ops.conv import conv, conv_input, conv_weight
+from .ops.convolve import convolve, correlate
+from .ops.cumulative import (
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    diff,
+    ediff1d,
+    nancumprod,
+    nancumsum,
+)
+from .ops.editing import append, delete, insert
+from .ops.einsum import contract, einsum
+from .ops.finite import fmod, iscomplex, isneginf, isposinf, isreal, nan_to_num, unwrap
 from .ops.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10, power, sqrt
+from .ops.gamma import (
+    beta, betainc, betaln, digamma, gamma, gammainc, gammainc_da, gammaincc, gammaincinv, gammaln, polygamma, zeta,
+)  # fmt: skip
 from .ops.indexing import Slice, at, getitem, index, index_add, index_set, join_index, take
+from .ops.joining import (
+    array_split,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block,
+    column_stack,
+    dsplit,
+    dstack,
+    hsplit,
+    hstack,
+    split,
+    vsplit,
+    vstack,
+)
 from .ops.linalg import dot, matmul, outer, vecdot
 from .ops.named import all_gather, axis_index, axis_size, pmax, pmean, pmin, psum
+from .ops.nanstatistics import (
+    nanmax,
+    nanmean,
+    nanmedian,
+    nanmin,
+    nanpercentile,
+    nanprod,
+    nanquantile,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from .ops.numeric import (
+    deg2rad, degrees, fabs, float_power, frexp, gcd, heaviside, lcm, ldexp, modf, rad2deg, radians, sinc,
+)  # fmt: skip
+from .ops.padding import pad
+from .ops.polynomials import polyadd, polyder, polyint, polymul, polysub, polyval, vander
+from .ops.pooling import max_pool, mean_pool
+from .ops.products import cross, inner, kron, matvec, tensordot, vdot, vecmat
+from .ops.rearrange import (
+    diag,
+    diagflat,
+    diagonal,
+    flip,
+    fliplr,
+    flipud,
+    repeat,
+    resize,
+    roll,
+    rollaxis,
+    rot90,
+    tile,
+    trace,
+    tril,
+    triu,
+)
 from .ops.reduce import all, any, max, mean, min, prod, sum
+from .ops.sampled import gradient, interp, trapezoid
+from .ops.search import (
+    argmax,
+    argmin,
+    argwhere,
+    count_nonzero,
+    digitize,
+    flatnonzero,
+    insertion_places,
+    nanargmax,
+    nanargmin,
+    nonzero,
+    searchsorted,
+)
+from .ops.selection import (
+    allclose,
+    array_equal,
+    array_equiv,
+    choose,
+    compress,
+    extract,
+    fmax,
+    fmin,
+    isclose,
+    piecewise,
+    select,
+)
+from .ops.sets import (
+    in1d,
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from .ops.several import broadcast_arrays, broadcast_shapes, meshgrid, unstack
 from .ops.shape import (
     broadcast_to,
     concatenate,
@@ -87,6 +203,21 @@ from .ops.shape import (
     swapaxes,
     transpose,
 )
+from .ops.signs import copysign, nextafter, round, signbit
+from .ops.softmax import log_softmax, logsumexp, softmax, standardize
+from .ops.sorting import (
+    argpartition,
+    argsort,
+    lexsort,
+    partition,
+    put_along_axis,
+    sort,
+    take_along_axis,
+)
+from .ops.special import (
+    entr, erf, erfc, erfcinv, erfcx, erfinv, expi, i0, i0e, i1, i1e, j0, j1, log_ndtr, logit, ndtr, ndtri, xlog1py, xlogy,
+)  # fmt: skip
+from .ops.statistics import average, corrcoef, cov, median, percentile, ptp, quantile, std, var
 from .ops.trigonometric import (
     arccos,
     arccosh,
@@ -102,14 +233,19 @@ from .ops.trigonometric import (
     tan,
     tanh,
 )
+from .ops.windows import overlap_add, sliding_window_view, sliding_windows
 from .tracing import Traced, make_ir
 from .vmap import vmap
+
+newaxis = None  # `x[newaxis]` is x with one more axis in front
+__array_api_version__ = "2025.12"
 
 operators.install()
 numpy_protocol.install()
 
 # the array API's names
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
-concat, permute_dims, pow, mod, round = concatenate, transpose, power, remainder, rint
+lgamma, sigmoid = gammaln, expit  # as other libraries call them
+concat, permute_dims, pow, mod = concatenate, transpose, power, remainder
 
 __all__ = [name for name in dir() if not name.startswith("_") and name not in ("ops", "operators", "numpy_protocol")]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dispatch import MissingRuleError, ShapeError, describe, dtype_of, is_number, ndim_of, shape_of
+from ..dispatch import AxisError, MissingRuleError, ShapeError, describe, dtype_of, is_number, ndim_of, shape_of
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ def reduced_axes(name, x, axis):
 
 
 def normalize_axis(name, axis, ndim):
-    """A non-negative axis number below ndim. Raises ShapeError."""
+    """A non-negative axis number below ndim. Raises ShapeError, AxisError if it is out of range."""
     try:
         axis = axis.__index__()
     except AttributeError:
         raise ShapeError(f"{name}: an axis must be an integer, not {axis!r}") from None
     if not -ndim <= axis < ndim:
-        raise ShapeError(f"{name}: axis {axis} is out of range for an array with {ndim} axes")
+        raise AxisError(f"{name}: axis {axis} is out of range for an array with {ndim} axes")
     return axis % ndim
 
 

@@ -9,11 +9,11 @@ import warnings
 
 import numpy as np
 
-from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, check_runs, refuse, several
+from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, check_level, check_runs, refuse, several, snapshot
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .libraries import asarray_like, host_copy
 from .ops.create import arange_like
-from .ops.shape import reshape, stack
+from .ops.shape import broadcast_to, reshape, stack
 
 
 class Split(BaseException):
@@ -65,7 +65,11 @@ class LanesRun(Run):
     def batched(self, value):
         """A value with these lanes as axis 0, as the lanes see it."""
         self.example = value
-        return Batched[self.depth](value, self)
+        return Batched[self.depth](snapshot(value), self)
+
+    def constant(self, value):
+        """A value for these lanes, the same in each for now."""
+        return Batched[self.depth](broadcast_to(value, shape=(self.size, *shape_of(value))), self)
 
     def numbers(self):
         """The numbers of these lanes along the whole axis."""
@@ -211,6 +215,7 @@ class Batched(_Lanes):
             check_runs(r, args, cls, replicated)
             xs = [a.value if i else a for a, i in zip(args, inside, strict=True)]
             y = rule(r.size, xs, batched, **params)
+            check_level(generic, y, cls)
             return several(y, [cls(part, r) for part in y]) if isinstance(y, tuple) else cls(y, r)
 
         return run

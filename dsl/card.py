@@ -34,8 +34,10 @@ class Card:
     linear (jointly for kind linear, separately for bilinear; None: all). body: definition in other operations.
     kernel: the operation's name in NumPy-like libraries, None if they have none; numpy: names of the NumPy functions it
     answers for. c: C expression in x0, x1. samples: functions rng -> args, or (args, params), used by generated tests.
-    no_rule: name of rule -> reason why there is none. collective: it or its transpose talks to other processes, so it is
-    not dropped where its result is unused, nor its reverse rule where the cotangent is zero.
+    no_rule: name of rule -> reason why there is none. home: the namespace of polyad that exports it (`fft` for
+    `polyad.fft.fft`; NumPy has it under that name too), None for polyad itself. collective: it or its transpose talks to
+    other processes, so it is not dropped where its result is unused, nor its reverse rule where the cotangent is zero.
+    view: how its result shares elements with its argument, as NumPy's does; `dsl/mutation.py` fills it in.
     """
 
     name: str
@@ -52,9 +54,17 @@ class Card:
     rules: dict = field(default_factory=dict)
     no_rule: dict = field(default_factory=dict)
     collective: bool = False
+    home: str | None = None
+    view: object = None
+
+    @property
+    def public(self):
+        """The operation's name within polyad: `sin`, `fft.fft`."""
+        return f"{self.home}.{self.name}" if self.home else self.name
 
 
-operations = {}  # name -> generic function, for every card
+operations = {}  # name -> generic function, for every card of the library
+outside = {}  # module and name -> generic function, for cards that others declare
 
 
 # what a docstring need not repeat: said of every operation of a kind whose docstring names no errors itself
@@ -74,7 +84,9 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
     if "Raises" not in (prototype.__doc__ or "Raises"):
         prototype.__doc__ = f"{prototype.__doc__.rstrip()}\n\n    {COMMON[kind]}\n    "
     function = generic(prototype, sequence=sequence)
-    kernel = name if kernel == "" else kernel
+    home, ours = facts.get("home"), prototype.__module__.partition(".")[0] == __name__.partition(".")[0]
+    if kernel == "":
+        kernel = None if not ours else f"{home}.{name}" if home else name
     if numpy is None:
         numpy = (kernel,) if kernel else ()
     for key in ("partials", "samples"):
@@ -86,7 +98,10 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
         function.generic.join(FAMILIES[kind])
     function.card = card
     function.rule = lambda which: _rule_setter(function, which)
-    operations[name] = function
+    if ours:
+        operations[name] = function
+    else:  # a name of its own: it neither replaces an operation of ours nor answers for NumPy's unless it says so
+        outside[prototype.__module__, name] = function
     return function
 
 

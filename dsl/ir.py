@@ -95,7 +95,7 @@ class Program:
             arrays = f"[{arrays}]" if e.op.generic.sequence else arrays
             params = [f"{k}={_source(v)}" for k, v in e.params.items() if not _is_default(e.op, k, v)]
             left = ", ".join(names[v] for v in e.outputs)
-            called = e.op.__name__ if e.op in foreign else f"pa.{e.op.__name__}"
+            called = e.op.__name__ if e.op in foreign else f"pa.{e.op.card.public}"
             lines.append(f"    {left} = {called}({', '.join([arrays, *params])})")
         results = [show(v) for v in self.outputs]
         lines.append(f"    return {results[0] if len(results) == 1 else '(' + ', '.join(results) + ',)'}")

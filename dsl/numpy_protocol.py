@@ -6,18 +6,20 @@ all else is an error that names what to use. Nothing becomes an array of objects
 
 import functools
 import inspect
+import sys
 
 import numpy as np
 
-from ..dispatch import Array, Container, DTypeError, Layer, MissingRuleError
+from ..dispatch import Array, DTypeError, Layer, MissingRuleError
+from . import inplace, numpy_answers, numpy_ufuncs
 from .avals import dtype_of
 from .card import operations
+from .numpy_alternatives import alternative
 from .ops import create
 
 _functions = {}  # NumPy function or ufunc -> generic function
 _answers = {}  # NumPy function -> function of the same parameters, for what is no operation
 _registered = set()  # names of the operations that were looked at
-_reductions = {}  # ufunc -> generic function for ufunc.reduce
 ALIASES = {"max": ("amax",), "min": ("amin",)}  # further NumPy functions of the same meaning
 RENAMED = {"newshape": "shape", "a_min": "min", "a_max": "max"}  # NumPy's names for parameters of cards
 UFUNC_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
@@ -26,10 +28,19 @@ WITHOUT_MEANING = ("copy", "subok")  # results are new arrays of our own types i
 
 def register(function, *names):
     """Answer for NumPy's functions of these names (`linalg.solve` for one in a module) with a generic function."""
+    _enter(_functions, function, names)
+
+
+def answer(function, *names):
+    """Answer for NumPy's functions of these names with a function of the same parameters."""
+    _enter(_answers, function, names)
+
+
+def _enter(table, function, names):
     for name in names:
         target = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), np)
         if target is not None:
-            _functions[target] = function
+            table[target] = function
 
 
 def _register_cards():
@@ -42,7 +53,18 @@ def _find(function):
     """The operation that answers for a NumPy function, or None; cards declared since it was last asked are seen."""
     if function not in _functions and not operations.keys() <= _registered:
         _register_cards()
+    if function not in _functions and isinstance(function, np.ufunc):
+        _register_special()
     return _functions.get(function)
+
+
+def _register_special():
+    """Answer for SciPy's special functions, if it is there: its ufuncs arrive by NumPy's protocol."""
+    module = sys.modules.get("scipy.special")
+    for op in operations.values():
+        home, _, name = (op.card.kernel or "").partition(".")
+        if module is not None and home == "special":
+            _functions.setdefault(getattr(module, name, None), op)
 
 
 def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
@@ -50,18 +72,32 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
         return NotImplemented  # another library's array: it may know what to do with ours
     op = _find(ufunc)
     name = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
-    _refuse_out(name, kwargs.pop("out", None))
-    if method == "reduce" and ufunc in _reductions:
-        return _reduce(name, self, ufunc, *inputs, **kwargs)
+    if method == "at":
+        return inplace.ufunc_at(name, ufunc, *inputs)
+    out = _checked_out(name, kwargs.pop("out", None))
+    y = _ufunc_result(name, self, op, ufunc, method, [_listed(x) for x in inputs], kwargs, out)
+    return y if out is None else inplace.write_out(name, out, y)
+
+
+def _ufunc_result(name, self, op, ufunc, method, xs, kwargs, out):
+    if method == "reduce":
+        return _reduce(name, self, op, ufunc, *xs, **kwargs)
+    if method == "accumulate":
+        return numpy_ufuncs.accumulate(name, op, ufunc, *xs, **kwargs)
+    if method == "reduceat":
+        return numpy_ufuncs.reduceat(name, ufunc, *xs, **kwargs)
     if ufunc is np.divmod and method == "__call__" and not kwargs:
-        return _functions[np.floor_divide](*inputs), _functions[np.remainder](*inputs)
-    if op is None or method != "__call__":
+        return _functions[np.floor_divide](*xs), _functions[np.remainder](*xs)
+    if op is None:
         raise _missing(name, self)
-    dtype = kwargs.pop("dtype", None)
+    dtype, mask = kwargs.pop("dtype", None), kwargs.pop("where", True)
     params = {k: v for k, v in kwargs.items() if k in op.generic.params}
     for key in set(kwargs) - set(params):
         _refuse_unless_default(name, self, key, kwargs[key], UFUNC_DEFAULTS.get(key))
-    xs = [_listed(x) for x in inputs]
+    if method == "outer":
+        return numpy_ufuncs.outer(op, *xs, **params)
+    if mask is not True:
+        return numpy_ufuncs.masked(op, xs, params, mask, out and out[0], name)
     if dtype is None:
         return op(*xs, **params)
     return _in_dtype(name, op, xs, dtype, params)
@@ -71,19 +107,31 @@ def _array_function(self, function, types, args, kwargs):
     if not all(issubclass(t, (Array, np.ndarray)) for t in types):
         return NotImplemented  # another library's array: it may know the function
     name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
-    if function in _answers:
-        return _answers[function](*args, **kwargs)
+    given = _answers.get(function) or (numpy_answers.ANSWERS.get(function.__name__) if name.count(".") == 1 else None)
+    if given is not None:  # by its name: `np.eye(2, like=x)` arrives as another function than np.eye
+        out = _checked_out(name, kwargs.pop("out", None))
+        y = given(*args, **kwargs)
+        return y if out is None else inplace.write_out(name, out, y)
     op = _find(function)
     if op is None:
         raise _missing(name, self)
-    xs, params, dtype = _spelled_by_numpy(name, self, function, op, args, kwargs)
-    if dtype is None:
-        return op(*xs, **params)
-    return _in_dtype(name, op, xs, dtype, params)
+    xs, params, options = _spelled_by_numpy(name, self, function, op, args, kwargs)
+    out = _checked_out(name, options.get("out"))
+    y = _with_options(name, op, xs, params, options)
+    return y if out is None else inplace.write_out(name, out, y)
+
+
+def _with_options(name, op, xs, params, options):
+    dtype, reduced = options.get("dtype"), {k: v for k, v in options.items() if k in ("where", "initial")}
+    if reduced:
+        axis = params.pop("axis", None)
+        params = params if dtype is None else {**params, "dtype": dtype}
+        return numpy_ufuncs.reduction(name, op, xs[0], axis, params, reduced.get("where", True), reduced.get("initial"))
+    return op(*xs, **params) if dtype is None else _in_dtype(name, op, xs, dtype, params)
 
 
 def _spelled_by_numpy(name, self, function, op, args, kwargs):
-    """(arrays, parameters, dtype) for the operation, from a call in NumPy's own spelling."""
+    """(arrays, parameters, options) for the operation, from a call in NumPy's own spelling."""
     signature = _signature(function)
     count = len(op.generic.arrays)
     arrays = list(signature.parameters)[:count]
@@ -95,22 +143,21 @@ def _spelled_by_numpy(name, self, function, op, args, kwargs):
     given.update(given.pop("kwargs", {}))
     if not set(arrays) <= set(given):
         raise MissingRuleError(f"{name} on {type(self).__name__} takes {count} arrays; use polyad.{op.__name__}")
-    params, dtype = {}, None
+    params, options = {}, {}
     for key, value in given.items():
         ours = RENAMED.get(key, key)
         if key in arrays or value is np._NoValue:
             continue
         if ours in op.generic.params:
             params[ours] = value
-        elif key == "dtype":
-            dtype = value
-        elif key == "out":
-            _refuse_out(name, value)
+        elif key in ("dtype", "out") or (key in ("where", "initial") and op.card.kind in ("reduction", "composite")):
+            if value is not None and not (key == "where" and value is True):
+                options[key] = value
         else:
             default = True if key == "where" else getattr(signature.parameters.get(key), "default", None)
             _refuse_unless_default(name, self, key, value, default)
     xs = [given[a] for a in arrays]
-    return [[_listed(x) for x in xs[0]]] if op.generic.sequence else [_listed(x) for x in xs], params, dtype
+    return [[_listed(x) for x in xs[0]]] if op.generic.sequence else [_listed(x) for x in xs], params, options
 
 
 @functools.cache
@@ -133,31 +180,39 @@ def _in_dtype(name, op, xs, dtype, params):
     return y
 
 
-def _reduce(name, self, ufunc, x, axis=0, dtype=None, keepdims=False, **rest):
-    for key, value in rest.items():
-        _refuse_unless_default(name, self, key, value, {"where": True, "initial": np._NoValue}.get(key))
-    op, params = _reductions[ufunc], {"axis": axis, "keepdims": bool(keepdims)}
-    if dtype is None:
-        return op(x, **params)
-    if "dtype" in op.generic.params:
-        return op(x, dtype=dtype, **params)
-    return _in_dtype(name, op, [x], dtype, params)
+def _reduce(name, self, op, ufunc, x, axis=0, dtype=None, keepdims=False, where=True, initial=np._NoValue):
+    if ufunc not in numpy_ufuncs.REDUCTIONS:
+        if dtype is not None or where is not True or initial not in (None, np._NoValue):
+            raise MissingRuleError(f"{name}: dtype=, where= and initial= are not offered")
+        return numpy_ufuncs.fold(name, op, x, axis, bool(keepdims))
+    total, params = operations[numpy_ufuncs.REDUCTIONS[ufunc]], {"keepdims": bool(keepdims)}
+    if dtype is not None and "dtype" not in total.generic.params:
+        return _in_dtype(name, total, [x], dtype, {**params, "axis": axis})
+    params = params if dtype is None else {**params, "dtype": dtype}
+    return numpy_ufuncs.reduction(name, total, x, axis, params, where, initial)
 
 
 # ---------------------------------------------------------------------- refusals
 def _missing(name, x):
-    return MissingRuleError(
-        f"{name} on {type(x).__name__} is not one of polyad's operations; write it with those of polyad, or declare it "
-        f"as one with polyad.composite(numpy=({name.partition('.')[2]!r},))"
-    )
+    short = name.removeprefix("np.")
+    instead = alternative(short)
+    advice = (f"use {instead}" if instead.startswith(("polyad", "x.")) else instead) if instead else (
+        f"write it with those of polyad, or declare it as one with polyad.composite(numpy=({short!r},))"
+    )  # fmt: skip
+    return MissingRuleError(f"{name} on {type(x).__name__} is not one of polyad's operations; {advice}")
 
 
-def _refuse_out(name, out):
-    if out is not None and not (isinstance(out, tuple) and all(x is None for x in out)):
+def _checked_out(name, out):
+    """The layer values that `out=` names, as a tuple, or None. MissingRuleError for plain arrays."""
+    out = out if isinstance(out, tuple) or out is None else (out,)
+    if out is None or all(x is None for x in out):
+        return None
+    if not all(isinstance(x, Layer) for x in out):
         raise MissingRuleError(
-            f"{name}: out= would write into an array that a transformation follows; use the returned value "
-            "(`x = x + y` instead of `x += y` where x is a plain array)"
+            f"{name}: out= would write into an array that no transformation follows; use the returned value (`x = x + y` "
+            "instead of `x += y` where x is a plain array), or make the buffer with polyad.zeros or np.zeros_like(followed)"
         )
+    return out
 
 
 def _refuse_unless_default(name, x, key, value, default):
@@ -168,43 +223,10 @@ def _refuse_unless_default(name, x, key, value, default):
         )
 
 
-# ---------------------------------------------------------------------- what is no operation
-def _round(a, decimals=0, out=None):
-    _refuse_out("np.round", out)
-    return a.round(decimals)
-
-
-def _like(make):
-    """zeros_like and its kin: constants of the current device."""
-    return lambda a, *args, dtype=None, order="K", subok=True, shape=None, device=None: make(
-        create.empty(shape, dtype_of(a)) if shape is not None else a, *args, dtype=dtype
-    )
-
-
-ANSWERS = {
-    "shape": lambda a: a.shape,
-    "ndim": lambda a: a.ndim,
-    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    "iscomplexobj": lambda x: dtype_of(x).kind == "c",
-    "isrealobj": lambda x: dtype_of(x).kind != "c",
-    "result_type": lambda *xs: np.result_type(*[dtype_of(x) if isinstance(x, (Layer, Container)) else x for x in xs]),
-    "copy": lambda a, order="K", subok=False: a.copy(),
-    "round": _round,
-    "around": _round,
-    "zeros_like": _like(create.zeros_like),
-    "ones_like": _like(create.ones_like),
-    "empty_like": _like(create.zeros_like),
-    "full_like": _like(create.full_like),
-    "linspace": create.linspace,
-}
-
-
 def install():
     """Answer NumPy's protocols on `Array` for every card."""
     _register_cards()
-    for ufunc, name in ((np.add, "sum"), (np.multiply, "prod"), (np.maximum, "max"), (np.minimum, "min"),
-                        (np.logical_and, "all"), (np.logical_or, "any")):  # fmt: skip
-        _reductions[ufunc] = operations[name]
-    _answers.update({getattr(np, name): answer for name, answer in ANSWERS.items()})
+    for name, given in {**numpy_answers.ANSWERS, **inplace.FUNCTIONS}.items():
+        answer(given, name)
     Array.__array_ufunc__ = _array_ufunc
     Array.__array_function__ = _array_function

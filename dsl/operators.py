@@ -1,9 +1,30 @@
 """Python operators and array methods of layer values and containers: each is the operation of the same meaning."""
 
-from ..dispatch import Array, Container, Layer, ShapeError, refuse
+import sys
+
+from ..dispatch import Array, Container, Layer, ShapeError, refuse, snapshot
 from ..dispatch.errors import MethodError
+from . import inplace, mutation
 from .avals import dtype_of, ndim_of
-from .ops import arithmetic, bitwise, compare, complex, exponential, indexing, linalg, reduce, shape
+from .card import operations
+from .libraries import host_copy
+from .ops import (
+    arithmetic,
+    bitwise,
+    compare,
+    complex,
+    cumulative,
+    exponential,
+    indexing,
+    linalg,
+    rearrange,
+    reduce,
+    search,
+    shape,
+    signs,
+    sorting,
+    statistics,
+)
 
 BINARY = {
     "add": arithmetic.add,
@@ -21,6 +42,10 @@ BINARY = {
     "rshift": bitwise.bitwise_right_shift,
     "divmod": lambda x, y: (arithmetic.floor_divide(x, y), arithmetic.remainder(x, y)),
 }
+SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
 COMPARE = {
     "eq": compare.equal,
     "ne": compare.not_equal,
@@ -37,10 +62,19 @@ UNARY = {
 }
 METHODS = {
     "sum": reduce.sum, "mean": reduce.mean, "max": reduce.max, "min": reduce.min, "prod": reduce.prod,
-    "all": reduce.all, "any": reduce.any, "squeeze": shape.squeeze, "ravel": shape.ravel, "flatten": shape.ravel,
-    "swapaxes": shape.swapaxes, "astype": complex.astype, "conj": complex.conj, "conjugate": complex.conj,
-    "dot": linalg.dot, "take": indexing.take, "clip": arithmetic.clip,
+    "all": reduce.all, "any": reduce.any, "squeeze": shape.squeeze, "ravel": shape.ravel,
+    "swapaxes": shape.swapaxes, "astype": complex.astype,
+    "dot": linalg.dot, "take": indexing.take, "clip": arithmetic.clip, "round": signs.round,
+    "argmax": search.argmax, "argmin": search.argmin, "argsort": sorting.argsort, "searchsorted": search.searchsorted,
+    "cumsum": cumulative.cumsum, "cumprod": cumulative.cumprod, "std": statistics.std, "var": statistics.var,
+    "ptp": statistics.ptp, "repeat": rearrange.repeat, "diagonal": rearrange.diagonal, "trace": rearrange.trace,
+    "nonzero": search.nonzero,
 }  # fmt: skip
+
+
+BY_NAME = ("argmax", "argmin", "argsort", "compress", "cumprod", "cumsum", "diagonal", "nonzero", "repeat", "searchsorted",
+           "std", "trace", "var")  # fmt: skip  # methods of the same name as their operation
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")  # of the array API standard
 
 
 def _reflected(op):
@@ -84,17 +118,18 @@ def _length(self):
     return self.shape[0]
 
 
+def _conj(self):
+    """The complex conjugate; of real numbers, as in NumPy, the array itself."""
+    return complex.conj(self) if dtype_of(self).kind == "c" else self
+
+
+def _flatten(self):
+    """A copy as one axis."""
+    return snapshot(shape.ravel(self))
+
+
 def _copy(self):
     return complex.astype(self, dtype=dtype_of(self))
-
-
-def _round(self, decimals=0):
-    """Nearest number of so many decimals, halves to even; integers stay."""
-    if dtype_of(self).kind in "iub":
-        return self
-    if not decimals:
-        return arithmetic.rint(self)
-    return arithmetic.rint(self * 10.0**decimals) / 10.0**decimals
 
 
 def _contains(self, value):
@@ -105,7 +140,7 @@ def _concrete(self, name):
     """The one element of a layer value for Python, which a layer may refuse or split lanes for."""
     if self.size != 1:
         raise ShapeError(f"{name}() of an array of shape {list(self.shape)} is ambiguous; use .any() or .all()")
-    return self.concrete().reshape(()).item()
+    return host_copy(self).reshape(()).item()  # a comparison inside a derivative is a plain number
 
 
 def _truth(self):
@@ -124,6 +159,14 @@ def _index(self):
     return _concrete(self, "index")
 
 
+def _namespace(self, /, *, api_version=None):
+    """polyad's functions as an array API namespace; versions of the standard are compatible with later ones."""
+    language = sys.modules[__package__]
+    if api_version is not None and api_version not in VERSIONS:
+        raise ValueError(f"__array_namespace__: api_version={api_version!r} is none of {', '.join(VERSIONS)}")
+    return language
+
+
 def _refused(what, advice):
     def method(self, *args, **kwargs):
         refuse(self, what, advice)
@@ -137,28 +180,41 @@ def install():
         setattr(Array, f"__{name}__", _operator(op))
         setattr(Layer, f"__{name}__", op)
         setattr(Array, f"__r{name}__", _reflected(op))
+        if name != "divmod":
+            setattr(Layer, f"__i{name}__", mutation.in_place(op, f"{SYMBOLS[name]}="))
     for name, op in COMPARE.items():
         setattr(Array, f"__{name}__", op)
     for name, op in {f"__{n}__": op for n, op in UNARY.items()}.items():
         setattr(Array, name, op)
     for name, op in METHODS.items():
         setattr(Array, name, op)
-    Array.reshape, Array.transpose, Array.copy, Array.round = _reshape, _transpose, _copy, _round
-    Array.__round__, Array.__contains__ = _round, _contains
+    Array.reshape, Array.transpose, Array.copy = _reshape, _transpose, _copy
+    Array.__round__, Array.__contains__ = signs.round, _contains
     Layer.__copy__, Layer.__deepcopy__ = _copy, lambda self, memo: _copy(self)
+    for name in BY_NAME:
+        if name in operations and not hasattr(Array, name):
+            setattr(Array, name, operations[name])
+    for name, method in inplace.METHODS.items():
+        setattr(Layer, name, method)
+    Array.__setitem__ = mutation.setitem
+    mutation.install()
+    Array.conj = Array.conjugate = _conj
+    Array.flatten = _flatten
     Array.__getitem__, Array.__iter__, Array.__len__ = indexing.getitem, _iterate, _length
     Array.__array_priority__ = 1000
     Array.__hash__ = object.__hash__
     Array.T = property(lambda self: shape.transpose(self), doc="The array with its axes reversed.")
     Array.mT = property(shape.matrix_transpose, doc="The array with its last two axes exchanged.")
-    Array.real = property(lambda self: complex.real(self), doc="Real part.")
-    Array.imag = property(lambda self: complex.imag(self), doc="Imaginary part.")
+    Array.real = property(lambda self: complex.real(self), mutation.set_part(complex.real), doc="Real part.")
+    Array.imag = property(lambda self: complex.imag(self), mutation.set_part(complex.imag), doc="Imaginary part.")
+    Array.__array_namespace__ = _namespace
     Array.at = property(indexing.at, doc="`x.at[i].set(v)`: a copy changed at an index.")
     _install_conversions()
 
 
 def _install_conversions():
-    keep = "stay inside the transformation with polyad's operations, or cut it off with polyad.stop_gradient"
+    buffers = "polyad.zeros(shape) or np.zeros_like(followed value) where it is to be written into a buffer"
+    keep = f"stay inside the transformation with polyad's operations, cut it off with polyad.stop_gradient, or use {buffers}"
     Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
     Layer.__int__ = lambda self: int(_concrete(self, "int"))
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
@@ -167,7 +223,7 @@ def _install_conversions():
     Layer.__array__ = _refused(
         "a NumPy array",
         "np.asarray, np.array([x, …]), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
-        "polyad.at(buffer, i).set(x), polyad.getitem(buffer, x)",
+        f"polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {buffers}",
     )
     Layer.__dlpack__ = _refused("DLPack export", keep)
     Container.__array__ = lambda self, dtype=None, copy=None: _dense_array(self, dtype)

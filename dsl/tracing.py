@@ -4,8 +4,9 @@ import functools
 
 import numpy as np
 
-from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, check_runs, describe, several, tree
+from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, check_runs, describe, several, snapshot, tree
 from .avals import aval_of, dtype_of, infer, is_number
+from .debugging import check_sealed, sealed, watching
 from .ir import Equation, Program, Var, without_dead_code
 from .libraries import Scalar, bottom
 
@@ -67,11 +68,11 @@ class Traced(Layer):
 class TraceRun(Run):
     """One trace: the equations so far and the constants they read."""
 
-    __slots__ = ("constants", "equations", "example")
+    __slots__ = ("constants", "equations", "example", "seals")
 
     def __init__(self, name, example=None):
         super().__init__(name)
-        self.equations, self.constants = [], {}
+        self.equations, self.constants, self.seals = [], {}, []
         self.example = bottom(example)  # an array of the device for which is traced: constants are made there
 
     def atom(self, x, mine=False):
@@ -84,10 +85,17 @@ class TraceRun(Run):
             return x
         if not isinstance(x, Array) or dtype_of(x).kind not in "biufc":
             raise DTypeError(f"{self.name}: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
-        known = self.constants.get(id(x))
+        key = (type(x), *[id(getattr(x, name)) for name in x.state]) if isinstance(x, Layer) else id(x)
+        known = self.constants.get(key)
         if known is None:
-            known = self.constants[id(x)] = (Var(aval_of(x)), x)
+            known = self.constants[key] = (Var(aval_of(x)), snapshot(x))
+            if watching():
+                self.seals += sealed((x,))
         return known[0]
+
+    def constant(self, value):
+        """A constant array of the program."""
+        return Traced[self.depth](self.atom(value), self)
 
 
 def make_ir(f):
@@ -113,6 +121,7 @@ def make_ir(f):
             out = f(*tree.unflatten(structure, [Traced[run.depth](var, run) for var in inputs]))
             results, out_structure = tree.flatten(out)
             outputs = [run.atom(x) for x in results]
+            check_sealed(run.seals, run.name, "the trace, as a constant,")
         equations, needed = without_dead_code(run.equations, outputs)
         constants = [pair for pair in run.constants.values() if pair[0] in needed]
         return Program(name, inputs, constants, equations, outputs, structure, out_structure)

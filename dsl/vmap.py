@@ -18,6 +18,7 @@ from ..dispatch import (
     current_depth,
     describe,
     is_container,
+    snapshot,
     tree,
 )
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
@@ -211,7 +212,7 @@ def flatten_outputs(name, out, run):
         if cls in (Batched[run.depth], Replicated[run.depth]):
             if leaf.run is not run:
                 raise run.foreign(leaf.run)
-            return Stacked(leaf.value, cls is Replicated[run.depth])
+            return Stacked(snapshot(leaf.value), cls is Replicated[run.depth])
         return Stacked(leaf, True)
 
     units, structure = tree.flatten(out, is_container)

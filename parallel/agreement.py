@@ -12,9 +12,10 @@ import numpy as np
 
 from ..ad import Dual, Reverse
 from ..dispatch import LaneSplitError, Layer, open_runs
-from ..dsl import Batched, Replicated, Traced, broadcast_to, zeros_like
+from ..dsl import Batched, Replicated, Traced, broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.batching import Split
+from ..dsl.ops.create import zeros_like
 from ..dsl.vmap import with_one_dtype
 from .guard import CollectiveError
 

@@ -17,8 +17,9 @@ computes is cut off (`Blocks.own`) on every way out, backwards too.
 import numpy as np
 
 from ..dispatch import HostArray, Layer
-from ..dsl import moveaxis, opaque, zeros_like
+from ..dsl import moveaxis, opaque
 from ..dsl.avals import Aval, is_number
+from ..dsl.ops.create import zeros_like
 from .agreement import alike
 
 

@@ -32,6 +32,15 @@ def rng():
     return np.random.default_rng(20)
 
 
+@pytest.fixture(autouse=True)
+def arrays_stay_as_they_are():
+    """Derivatives check that the arrays they keep do not change."""
+    import polyad
+
+    with polyad.debug_mutation():
+        yield
+
+
 def pytest_report_header():
     versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "plum-dispatch", "optree"))
     return [", ".join(versions), f"MPI: {find_mpi()[1]}"]

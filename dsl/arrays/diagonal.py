@@ -4,6 +4,7 @@ import numpy as np
 
 from ...dispatch import Array, Container, ShapeError, array_type, describe
 from .. import (
+    abs,
     add,
     arange_like,
     asarray,
@@ -12,6 +13,7 @@ from .. import (
     claim,
     combine_rule,
     concatenate,
+    diagonal,
     divide,
     elementwise_family,
     equal,
@@ -20,13 +22,18 @@ from .. import (
     full_permutation,
     index,
     join_index,
+    linalg,
+    log,
     matmul,
     multiply,
     power,
+    prod,
     reduced_axes,
     reshape,
+    sign,
     subtract,
     sum,
+    trace,
     transpose,
     where,
     zeros_like,
@@ -166,6 +173,72 @@ def matmul_diagonal_right(x: Array, y: Diagonal, /):
 combine_rule(Zeros, Diagonal, bilinear_family)(zeros_product)
 
 
+# ---------------------------------------------------------------------- linear algebra
+@linalg.solve.method
+def solve_diagonals(a: Diagonal, b: Diagonal, /):
+    """By division: a zero on the diagonal gives inf or NaN."""
+    check_rows(a, b)
+    return Diagonal(divide(b.diag, a.diag))
+
+
+@linalg.solve.method
+def solve_diagonal(a: Diagonal, b: Array, /):
+    """By division: a zero on the diagonal gives inf or NaN."""
+    check_rows(a, b)
+    return divide(b, a.diag if len(b.shape) == 1 else expand_dims(a.diag, -1))
+
+
+def check_rows(a, b):
+    """Raise ShapeError unless b has as many rows as a."""
+    if not shape_of(b) or b.shape[-2 if len(b.shape) > 1 else 0] != a.shape[-1]:
+        raise ShapeError(f"solve: the rows differ: {describe(a)}, {describe(b)}")
+
+
+@linalg.inv.method
+def inv_diagonal(x: Diagonal, /):
+    """By division: a zero on the diagonal gives inf."""
+    return Diagonal(divide(1.0, x.diag))
+
+
+@linalg.cholesky.method
+def cholesky_diagonal(x: Diagonal, /, upper=False):
+    """Each element by itself, a matrix of one row, which finds those that are not positive."""
+    return Diagonal(linalg.cholesky(expand_dims(x.diag, (-1, -2)))[..., 0, 0])
+
+
+@linalg.det.method
+def det_diagonal(x: Diagonal, /):
+    return prod(multiply(x.diag, 1.0), axis=-1)
+
+
+@linalg.slogdet.method
+def slogdet_diagonal(x: Diagonal, /):
+    diag = multiply(x.diag, 1.0)
+    with np.errstate(divide="ignore"):
+        return linalg.SlogdetResult(prod(sign(diag), axis=-1), sum(log(abs(diag)), axis=-1))
+
+
+@linalg.matrix_power.method
+def matrix_power_diagonal(x: Diagonal, /, n):
+    if not hasattr(n, "__index__"):
+        return NotImplemented
+    return Diagonal(power(x.diag, n) if n >= 0 else power(divide(1.0, x.diag), -n))
+
+
+@diagonal.method
+def diagonal_of_diagonal(x: Diagonal, /, offset=0, axis1=0, axis2=1):
+    """Of the matrices themselves: what is stored, or zeros."""
+    n = x.shape[-1]
+    if {axis % x.ndim for axis in (axis1, axis2)} != {x.ndim - 2, x.ndim - 1}:
+        return NotImplemented
+    return x.diag if offset == 0 else zeros_like(x.diag, shape=(*x.shape[:-2], max(n - max(offset, -offset), 0)))
+
+
+@trace.method
+def trace_diagonal(x: Diagonal, /, offset=0, axis1=0, axis2=1, dtype=None):
+    return sum(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1, dtype=dtype)
+
+
 # ---------------------------------------------------------------------- reductions
 @sum.method
 def sum_diagonal(x: Diagonal, /, axis=None, dtype=None, keepdims=False):
@@ -192,7 +265,7 @@ def transpose_diagonal(x: Diagonal, /, axes=None):
 
 
 @reshape.method
-def reshape_diagonal(x: Diagonal, /, shape):
+def reshape_diagonal(x: Diagonal, /, shape, copy=None):
     """Of the batch axes."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return Diagonal(reshape(x.diag, shape=shape[:-1])) if shape[-2:] == x.shape[-2:] else NotImplemented

@@ -78,7 +78,7 @@ def one_hot_elementwise(op, *xs, **params):
     if op is stop_gradient:
         return xs[0]
     if op is astype:
-        return OneHot(xs[0].indices, xs[0].n, **params)
+        return OneHot(xs[0].indices, xs[0].n, dtype=params["dtype"])
     if op is not multiply:
         return NotImplemented
     x, y = xs if isinstance(xs[0], OneHot) else xs[::-1]

@@ -20,6 +20,7 @@ from .. import (
     max,
     min,
     multiply,
+    prod,
     reduction_family,
     zeros,
 )
@@ -95,7 +96,7 @@ def zeros_product(op, x, y, **params):
 
 @reduction_family.method
 def zeros_reduction(op, x: Zeros, /, **params):
-    if op.card.linear is None and (op not in (max, min, all, any) or not x.size):
+    if op.card.linear is None and (op not in (max, min, all, any, prod) or not x.size):
         return NotImplemented
     return like(op, x, **params)
 

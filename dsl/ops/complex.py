@@ -7,7 +7,7 @@ pair with tangents by Re(sum(ct * t)), so that grad(f)(z) is ∂f/∂x - i ∂f/
 import numpy as np
 
 from ..avals import Aval, dtype_of
-from ..card import case, complex_normal, elementwise, normal
+from ..card import case, complex_normal, elementwise, normal, operations
 from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
 
 both = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
@@ -48,7 +48,7 @@ def _unit(y, x):
     return over_or_zero(conj(x), y)
 
 
-@elementwise(kernel="abs", numpy=("absolute", "fabs"), c="fabs({0})", samples=both)
+@elementwise(kernel="abs", numpy=("absolute",), c="fabs({0})", samples=both)
 def abs(x, /):
     """Absolute value of each element, real. Convention: the slope at 0 is 0."""
 
@@ -83,20 +83,34 @@ angle.rule("vjp")([lambda ct, y, x: multiply(ct, _turn(x))])
 
 
 @elementwise(kernel=None, numpy=("astype",), samples=[case(normal(3), dtype=np.dtype("complex128"))])
-def astype(x, /, dtype):
+def astype(x, /, dtype, copy=True, device=None):
     """The elements converted to another dtype. Complex to real keeps the real part, under derivatives too.
 
-    dtype: NumPy dtype or its name. Conversion to an integer or boolean dtype has no derivative.
+    dtype: NumPy dtype or its name. copy: False to have x itself where nothing is to be converted. device: where the
+    result lies, by default where x does. Conversion to an integer or boolean dtype has no derivative.
     """
 
 
-def _same_kind(dx, dtype):
-    return astype(real(dx) if is_complex(dx) and np.dtype(dtype).kind != "c" else dx, dtype=dtype)
+def _same_kind(dx, dtype, device=None):
+    dx = real(dx) if is_complex(dx) and np.dtype(dtype).kind != "c" else dx
+    return astype(dx, dtype=dtype, device=device)
 
 
-astype.rule("shape")(lambda x, dtype: Aval(x.shape, np.dtype(dtype)))
-astype.rule("jvp")(lambda dxs, y, x, dtype: _same_kind(dxs[0], dtype) if np.dtype(dtype).kind in "fc" else None)
-astype.rule("vjp")([lambda ct, y, x, dtype: _same_kind(ct, dtype_of(x)) if np.dtype(dtype).kind in "fc" else None])
+@astype.rule("jvp")
+def astype_jvp(dxs, y, x, dtype, copy=True, device=None):
+    return _same_kind(dxs[0], dtype, device) if np.dtype(dtype).kind in "fc" else None
+
+
+def _converted_back(ct, y, x, dtype, copy=True, device=None):
+    if np.dtype(dtype).kind not in "fc":
+        return None
+    if device is not None:
+        ct = operations["to_device"].card.rules["transpose"][0](ct, y, x, device=device)
+    return _same_kind(ct, dtype_of(x))
+
+
+astype.rule("shape")(lambda x, dtype, copy=True, device=None: Aval(x.shape, np.dtype(dtype)))
+astype.rule("vjp")([_converted_back])
 
 
 @elementwise(differentiable=False, kernel=None, numpy=(), c="{0}", samples=[case(normal(3)), case(complex_normal(3))])

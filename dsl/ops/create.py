@@ -1,21 +1,32 @@
 """Creation of arrays. Operations without array arguments: they return arrays of the current device, as constants.
 
-Arrays "like" another take shape, dtype and device from it (also from a layer value) and are constants too.
+Arrays "like" another take shape, dtype and device from it (also from a layer value) and are constants too. `device=` names
+another device for one call: "cpu", "cuda:1", or what an array says of itself by `x.device`.
 """
 
 import numpy as np
 
-from ...dispatch import Array, Container, DTypeError, Layer, PolyadError, ShapeError, describe, tree
+from ...dispatch import Array, Container, DeviceMismatchError, DTypeError, Layer, PolyadError, ShapeError, describe, tree
 from ...dispatch.resolve import load_library
 from ..avals import dtype_of, ndim_of, shape_of
+from ..card import operations
 from ..libraries import Scalar, asarray_like, bottom, creator, namespace
 from .arithmetic import add, multiply, subtract
 from .complex import astype
 from .shape import broadcast_to, reshape, stack
 
 
-def _make(name, *args, **params):
-    return _numbers(name, getattr(namespace.get(), name), *args, **params)
+def _make(name, *args, device=None, **params):
+    return _numbers(name, getattr(_creator_on(device), name), *args, **params)
+
+
+def _creator_on(device):
+    """The creation functions of a device; None: the current one."""
+    if device is None:
+        return namespace.get()
+    if isinstance(device, Array):
+        raise DeviceMismatchError(f"device={describe(device)} is no device; write its name, such as 'cpu', or x.device")
+    return creator(device)
 
 
 def _numbers(name, function, *args, **params):
@@ -43,21 +54,26 @@ def _shown(x):
     return describe(x) if hasattr(x, "shape") else repr(x)
 
 
-def zeros(shape, dtype=None):
+def zeros(shape, dtype=None, device=None):
     """Array of zeros. shape: int or tuple; dtype: float64 unless given."""
-    return _make("zeros", shape, dtype=dtype)
+    return _make("zeros", shape, dtype=dtype, device=device)
 
 
-def ones(shape, dtype=None):
+def ones(shape, dtype=None, device=None):
     """Array of ones. shape: int or tuple; dtype: float64 unless given."""
-    return _make("ones", shape, dtype=dtype)
+    return _make("ones", shape, dtype=dtype, device=device)
 
 
-def full(shape, value, dtype=None):
+def full(shape, fill_value, dtype=None, device=None):
     """Array filled with a number (also a layer's, which stays followed); dtype: that of the number unless given."""
-    if isinstance(value, Layer):
-        return _filled(value, shape, dtype)
-    return _make("full", shape, value, dtype=dtype)
+    if isinstance(fill_value, Layer):
+        return _moved(_filled(fill_value, shape, dtype), device)
+    return _make("full", shape, fill_value, dtype=dtype, device=device)
+
+
+def _moved(x, device):
+    """x on a device; None: where it is."""
+    return x if device is None else operations["to_device"](x, device=device)
 
 
 def _filled(value, shape, dtype):
@@ -65,64 +81,72 @@ def _filled(value, shape, dtype):
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))
 
 
-def empty(shape, dtype=None):
+def empty(shape, dtype=None, device=None):
     """Array with arbitrary contents, to be written before it is read."""
-    return _make("empty", shape, dtype=dtype)
+    return _make("empty", shape, dtype=dtype, device=device)
 
 
-def arange(start, stop=None, step=1, dtype=None):
+def arange(start, /, stop=None, step=1, dtype=None, device=None):
     """Numbers from start (0 if only one bound is given) up to but without stop, in steps."""
-    return _make("arange", *((0, start) if stop is None else (start, stop)), step, dtype=dtype)
+    return _make("arange", *((0, start) if stop is None else (start, stop)), step, dtype=dtype, device=device)
 
 
-def linspace(start, stop, num=50, endpoint=True, dtype=None):
+def linspace(start, stop, /, num=50, endpoint=True, dtype=None, device=None):
     """`num` evenly spaced numbers from start to stop (included unless endpoint is false)."""
     if not isinstance(start, Layer) and not isinstance(stop, Layer):
-        return _make("linspace", start, stop, num, endpoint=endpoint, dtype=dtype)
+        return _make("linspace", start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
     places = creator(start if isinstance(start, Layer) else stop).linspace(0.0, 1.0, num, endpoint=endpoint)
     t = reshape(places, shape=(num, *(1,) * max(ndim_of(start), ndim_of(stop))))
-    y = add(multiply(start, subtract(1.0, t)), multiply(stop, t))
+    y = _moved(add(multiply(start, subtract(1.0, t)), multiply(stop, t)), device)
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))
 
 
-def eye(n, m=None, k=0, dtype=None):
+def eye(n, m=None, /, k=0, dtype=None, device=None):
     """Matrix with ones on a diagonal: n rows, m columns (n unless given), k places above the main diagonal."""
-    return _make("eye", n, m, k=k, dtype=dtype)
+    return _make("eye", n, m, k=k, dtype=dtype, device=device)
 
 
-def _make_like(name, x, dtype, shape, *value):
+def _make_like(name, x, dtype, shape, *value, device=None):
     """By the innermost array of x. Like a number: a NumPy scalar, which mixes with the arrays of every device."""
     if not (isinstance(x, Scalar) or _is_array(x)) or dtype_of(x).kind not in "biufc":
         raise DTypeError(f"{name}_like: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
     example = bottom(x)
     dtype = dtype_of(x) if dtype is None else dtype
     shape = shape_of(x) if shape is None else shape
+    if device is not None:
+        return _make(name, shape, *value, dtype=dtype, device=device)
     if isinstance(example, Scalar):
         return _numbers(name, getattr(np, name), shape, *value, dtype=dtype)[()]
     return _numbers(name, getattr(creator(example), name), shape, *value, dtype=dtype)
 
 
-def zeros_like(x, dtype=None, shape=None):
+def zeros_like(x, /, dtype=None, shape=None, device=None):
     """Zeros on x's device, of its dtype and shape unless others are given; of x's type if that is a linear array
     type."""
-    if type(x) is np.ndarray and shape is None and x.dtype.kind != "O":  # the common case, without a question
+    if type(x) is np.ndarray and shape is None and device is None and x.dtype.kind != "O":  # the common case, unasked
         return np.zeros(x.shape, x.dtype) if dtype is None else _make_like("zeros", x, dtype, None)
     if isinstance(x, Container) and x.linear and shape is None:
-        y = tree.map(zeros_like, x)
+        y = tree.map(lambda leaf: zeros_like(leaf, device=device), x)
         return y if dtype is None else astype(y, dtype=np.dtype(dtype))
-    return _make_like("zeros", x, dtype, shape)
+    return _make_like("zeros", x, dtype, shape, device=device)
 
 
-def ones_like(x, dtype=None, shape=None):
+def ones_like(x, /, dtype=None, shape=None, device=None):
     """Ones on x's device, of its dtype and shape unless others are given."""
-    return _make_like("ones", x, dtype, shape)
+    return _make_like("ones", x, dtype, shape, device=device)
 
 
-def full_like(x, value, dtype=None, shape=None):
+def empty_like(x, /, dtype=None, shape=None, device=None):
+    """An array of arbitrary contents on x's device, of its dtype and shape unless others are given."""
+    return _make_like("empty", x, dtype, shape, device=device)
+
+
+def full_like(x, /, fill_value, dtype=None, shape=None, device=None):
     """An array filled with a number, on x's device, of its dtype and shape unless others are given."""
-    if isinstance(value, Layer):
-        return _filled(value, shape_of(x) if shape is None else shape, dtype_of(x) if dtype is None else dtype)
-    return _make_like("full", x, dtype, shape, value)
+    if isinstance(fill_value, Layer):
+        shape, dtype = shape_of(x) if shape is None else shape, dtype_of(x) if dtype is None else dtype
+        return _moved(_filled(fill_value, shape, dtype), device)
+    return _make_like("full", x, dtype, shape, fill_value, device=device)
 
 
 def beside(x, example):
@@ -142,25 +166,67 @@ def arange_like(x, n):
     return creator(x).arange(n)
 
 
-def asarray(x, dtype=None):
+def asarray(x, /, dtype=None, device=None, copy=None):
     """x as an array: numbers and nested lists become one, arrays and layer values stay (converted to `dtype` if given).
 
-    Lists that hold layer values are stacked. Raises DTypeError for what would be an array of objects.
+    Lists that hold layer values are stacked. device: where the result lies, by default where x does. copy: True for a
+    copy in any case, False to refuse one (ValueError), None for one where it is needed.
+    Raises DTypeError for what would be an array of objects.
     """
     if isinstance(x, (list, tuple)):
         example = _array_within(x)
         if example is not None:
             x = stack(_parts_like(x, example))
     if _is_array(x) and dtype_of(x).kind in "biufc":
-        return x if dtype is None or dtype_of(x) == np.dtype(dtype) else astype(x, dtype=np.dtype(dtype))
+        y = x if dtype is None or dtype_of(x) == np.dtype(dtype) else _whole(astype(x, dtype=np.dtype(dtype)))
+        y = _moved(y, device)
+        return y if copy is None else _copied(x, y, copy)
+    if copy is False and not hasattr(x, "__buffer__") and not isinstance(x, memoryview):
+        raise ValueError(f"asarray: {describe(x)} cannot become an array without a copy; leave out copy=False")
     try:
-        made = namespace.get().asarray(x, dtype=dtype)
+        made = _creator_on(device).asarray(x, dtype=dtype)
         kind = dtype_of(made).kind
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, PolyadError):
+            raise
         raise DTypeError(f"asarray: {describe(x)} is no regular array of numbers: {error}") from None
     if kind not in "biufc":
         raise DTypeError(f"asarray: {describe(x)} would become an array of {made.dtype}; polyad takes numbers only")
-    return made
+    return made.copy() if copy else made
+
+
+def _whole(x):
+    """x as an array, where it is a number because it has no axes."""
+    return np.asarray(x) if isinstance(x, Scalar) else x
+
+
+def _copied(x, y, copy):
+    """y, made of x, as `copy=` asks for it."""
+    if copy:
+        return y if y is not x else x.copy()
+    if y is not x:
+        raise ValueError(f"asarray: {describe(x)} would have to be copied to become {describe(y)}; leave out copy=False")
+    return y
+
+
+def from_dlpack(x, /, device=None, copy=None):
+    """An array that shares the memory of another library's array, by the DLPack protocol.
+
+    x: object with `__dlpack__` and `__dlpack_device__` on the host or a CUDA device. device: where the result lies, by
+    default where x does. copy: True for a copy in any case, False to refuse one, None for one where it is needed.
+    Raises DTypeError for objects without the protocol and dtypes that are no numbers, BufferError where x refuses.
+    """
+    if not hasattr(x, "__dlpack_device__"):
+        raise DTypeError(f"from_dlpack: {describe(x)} has no __dlpack__; use polyad.asarray")
+    kind, number = x.__dlpack_device__()
+    own = {1: "cpu", 2: f"cuda:{number}", 3: "cpu"}.get(int(kind))
+    if own is None:
+        raise DTypeError(f"from_dlpack: {describe(x)} lies on a device of DLPack's kind {int(kind)}; move it to the host")
+    made = creator(own).from_dlpack(x)
+    if dtype_of(made).kind not in "biufc":
+        raise DTypeError(f"from_dlpack: {describe(x)} holds no numbers")
+    y = _moved(made, device)
+    return y if copy is None else _copied(made, y, copy)
 
 
 def _is_array(x):

@@ -65,7 +65,7 @@ def _add_array(spec, arrays, part, x):
     """Add one index array and say whether it is a mask. Lists become arrays on x's device, masks positions there."""
     listed = isinstance(part, (list, bool, np.bool_))
     if listed:
-        part = np.asarray(part, dtype=np.intp if part == [] else None)
+        part = np.asarray(part, dtype=np.intp if isinstance(part, list) and not part else None)
     kind = dtype_of(part).kind
     if kind == "b":
         if not ndim_of(part):
@@ -216,7 +216,7 @@ _writes = [
 ]
 
 
-def _check_write(name, x, v, arrays, spec):
+def check_write(name, x, v, arrays, spec):
     target = result_aval(x, arrays, spec)
     try:
         fits = np.broadcast_shapes(target.shape, shape_of(v)) == target.shape
@@ -241,7 +241,7 @@ def index_add(x, v, /, *arrays, spec):
 
 
 for write in (index_set, index_add):
-    write.rule("shape")(lambda x, v, *arrays, spec, name=write.card.name: _check_write(name, x, v, arrays, spec))
+    write.rule("shape")(lambda x, v, *arrays, spec, name=write.card.name: check_write(name, x, v, arrays, spec))
 
 
 @index_add.rule("transpose")
@@ -333,6 +333,6 @@ class at:
     def _write(self, write, v):
         spec, arrays = self._split()
         if isinstance(self.x, Array):  # else the call itself says what is wrong
-            _check_write(write.card.name, self.x, v, arrays, spec)
+            check_write(write.card.name, self.x, v, arrays, spec)
         return write(self.x, v, *arrays, spec=spec)
 

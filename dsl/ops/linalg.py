@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from ...dispatch import ShapeError
-from ..avals import Aval, ndim_of, shape_of
+from ...dispatch import ShapeError, describe
+from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import bilinear, case, complex_normal, composite, normal
 from .arithmetic import multiply
 from .complex import conj
+from .matrices import pad_lanes
 from .reduce import sum
-from .shape import expand_dims, matrix_transpose, ravel, reshape, transpose
+from .shape import expand_dims, matrix_transpose, moveaxis, ravel, reshape, transpose
 
 
 @bilinear(
@@ -81,20 +82,12 @@ def matmul_batch(size, xs, batched):
     left = expand_dims(x, -2) if x_lane == 1 else x
     right = expand_dims(y, -1) if y_lane == 1 else y
     most = max(x_lane, y_lane, 2)
-    left = _pad_lanes(left, batched[0], most)
-    right = _pad_lanes(right, batched[1], most)
+    left = pad_lanes(left, batched[0], most)
+    right = pad_lanes(right, batched[1], most)
     z = matmul(left, right)
     shape = shape_of(z)
     keep = shape[:-2] + (shape[-2:-1] if x_lane > 1 else ()) + (shape[-1:] if y_lane > 1 else ())
     return z if keep == shape else reshape(z, shape=keep)
-
-
-def _pad_lanes(x, batched, ndim):
-    """Axes of length 1 after the lanes, so that the leading axes of a lane align from the right."""
-    shape = shape_of(x)
-    if not batched or len(shape) - 1 == ndim:
-        return x
-    return reshape(x, shape=(shape[0], *(1,) * (ndim - len(shape) + 1), *shape[1:]))
 
 
 @composite(samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3, 2)), case(normal(2, 3), 2.0)])
@@ -116,7 +109,19 @@ def outer(x, y, /):
     return multiply(expand_dims(ravel(x), 1), expand_dims(ravel(y), 0))
 
 
-@composite(samples=[case(normal(2, 3), normal(3)), case(complex_normal(3), complex_normal(3))])
+@composite(
+    samples=[
+        case(normal(2, 3), normal(3)), case(complex_normal(3), complex_normal(3)), case(normal(3, 2), normal(3, 1, 2), axis=0),
+    ],
+)  # fmt: skip
 def vecdot(x, y, /, axis=-1):
-    """Sum of conj(x) * y along an axis; the other axes broadcast (array API)."""
-    return sum(multiply(conj(x), y), axis=axis)
+    """Sum of conj(x) * y along an axis of each, which is equally long in both; the other axes broadcast.
+
+    Returns the promoted dtype. Raises ShapeError if the lengths differ or an argument has no axis.
+    """
+    places = [normalize_axis("vecdot", axis, ndim_of(a)) for a in (x, y)]
+    if shape_of(x)[places[0]] != shape_of(y)[places[1]]:
+        raise ShapeError(f"vecdot: lengths along axis {axis} differ: {describe(x)} and {describe(y)}")
+    x, y = [a if axis == -1 else moveaxis(a, place, -1) for a, place in zip((x, y), places)]
+    product = multiply(conj(x), y)
+    return sum(product, axis=-1, dtype=dtype_of(product))

@@ -106,26 +106,47 @@ def min(x, /, axis=None, keepdims=False):
     """Smallest element over axes; NaN if there is one. Equal smallest elements share the derivative equally."""
 
 
-@composite(
+@reduction(
     samples=[*axes, case(complex_normal(3)), case(normal(5)), case(lambda rng: np.array([0.0, 2.0, 3.0]), axis=0)]
 )
-def prod(x, /, axis=None, keepdims=False):
-    """Product of the elements over axes. Its derivative is right where elements are zero: no division is used."""
-    if dtype_of(x).kind in "biu":  # small integers and booleans as in `sum`
-        x = astype(x, dtype=np.multiply.reduce(np.ones(1, dtype_of(x))).dtype)
+def prod(x, /, axis=None, dtype=None, keepdims=False):
+    """Product of the elements over axes. Its derivative is right where elements are zero: no division is used.
+
+    Parameters as for `sum`.
+    """
+
+
+def _others(x, axis):
+    """For each element the product of all others over the axes: of those before it times of those after it."""
     reduced = reduced_axes("prod", x, axis)
-    kept = [a for a in range(ndim_of(x)) if a not in reduced]
-    shape = shape_of(x)
-    n = math.prod([shape[a] for a in reduced])
-    y = reshape(moveaxis(x, reduced, tuple(range(len(kept), len(shape)))), shape=(*(shape[a] for a in kept), n))
-    if n == 0:
-        y = ones_like(x, shape=(*shape_of(y)[:-1], 1))
-    while n > 1:  # multiply halves: log n steps, each differentiable by itself
-        half = n // 2
-        rest = [y[..., 2 * half :]] if n % 2 else []
-        y = concatenate([multiply(y[..., :half], y[..., half : 2 * half]), *rest], axis=-1)
-        n -= half
-    return reshape(y, shape=kept_shape("prod", x, axis) if keepdims else tuple(shape[a] for a in kept))
+    last = tuple(range(ndim_of(x) - len(reduced), ndim_of(x)))
+    moved = moveaxis(x, reduced, last)
+    flat = reshape(moved, shape=(*shape_of(moved)[: ndim_of(x) - len(reduced)], math.prod([shape_of(x)[a] for a in reduced])))
+    before, after = _before(flat), _before(flat[..., ::-1])[..., ::-1]
+    return moveaxis(reshape(multiply(before, after), shape=shape_of(moved)), last, reduced)
+
+
+def _before(x):
+    """Products of the elements before each one along the last axis, by log n multiplications with shifted copies."""
+    n, reach = shape_of(x)[-1], 1
+    shifted = lambda y, by: concatenate([ones_like(y[..., :by]), y[..., : n - by]], axis=-1)
+    y = shifted(x, 1) if n else x
+    while reach < n:
+        y = multiply(y, shifted(y, reach))
+        reach *= 2
+    return y
+
+
+@prod.rule("jvp")
+def prod_jvp(dxs, y, x, axis=None, dtype=None, keepdims=False):
+    return sum(multiply(dxs[0], _others(x, axis)), axis=axis, keepdims=keepdims)
+
+
+def prod_vjp(ct, y, x, axis=None, dtype=None, keepdims=False):
+    return multiply(spread("prod", ct, x, axis, keepdims), _others(x, axis))
+
+
+prod.rule("vjp")([prod_vjp])
 
 
 @reduction(differentiable=False, samples=[case(booleans(2, 3)), case(booleans(2, 3), axis=1, keepdims=True)])

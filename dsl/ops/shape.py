@@ -29,16 +29,19 @@ def size_of(x):
 @linear(
     samples=[case(normal(2, 3), shape=(3, 2)), case(normal(4), shape=(2, -1)), case(complex_normal(2, 2), shape=(4,))]
 )
-def reshape(x, /, shape):
-    """The same elements in row-major order in another shape; one length may be -1. Raises ShapeError."""
+def reshape(x, /, shape, copy=None):
+    """The same elements in row-major order in another shape; one length may be -1.
+
+    copy: True for a copy in any case, False to refuse one, None for one where it is needed. Raises ShapeError.
+    """
 
 
-reshape.rule("shape")(lambda x, shape: Aval(full_shape("reshape", shape, x.size), x.dtype))
-reshape.rule("transpose")([lambda ct, y, x, shape: reshape(ct, shape=shape_of(x))])
+reshape.rule("shape")(lambda x, shape, copy=None: Aval(full_shape("reshape", shape, x.size), x.dtype))
+reshape.rule("transpose")([lambda ct, y, x, shape, copy=None: reshape(ct, shape=shape_of(x))])
 
 
 @reshape.rule("batch")
-def reshape_batch(size, xs, batched, shape):
+def reshape_batch(size, xs, batched, shape, copy=None):
     (x,) = xs
     return reshape(x, shape=(size, *full_shape("reshape", shape, math.prod(shape_of(x)[1:]))))
 

@@ -4,11 +4,14 @@ It is as strict as CuPy: it refuses NumPy arrays, arrays of another than the cur
 except by `get`; writes at repeated positions come in another order than NumPy's; its atomics know CuPy's dtypes only.
 """
 
+import inspect
 import sys
 import types
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.special
 
 DEVICES = 2
 current = [0]
@@ -45,6 +48,7 @@ class ndarray:
     dtype = property(lambda self: self._values.dtype)
     ndim = property(lambda self: self._values.ndim)
     size = property(lambda self: self._values.size)
+    strides = property(lambda self: self._values.strides)
     real = property(lambda self: call(np.real, self))
     imag = property(lambda self: call(np.imag, self))
 
@@ -65,6 +69,9 @@ class ndarray:
     def reshape(self, *shape):
         return call(lambda x: x.reshape(*shape), self)
 
+    def transpose(self, *axes):
+        return ndarray(self._values.transpose(*axes), self._id)
+
     def __getitem__(self, where):
         if not any(isinstance(part, (ndarray, list)) for part in (where if isinstance(where, tuple) else (where,))):
             return ndarray(np.asarray(self._values[where]), self._id)  # a view: no kernel runs
@@ -77,6 +84,12 @@ class ndarray:
 
     def __bool__(self):
         return bool(self._values)
+
+    def __int__(self):
+        return int(self._values)
+
+    def __neg__(self):
+        return call(np.negative, self)
 
 
 for name, ufunc in {
@@ -93,7 +106,8 @@ for name, ufunc in {
 
     setattr(ndarray, f"__{name}__", forward)
     setattr(ndarray, f"__r{name}__", lambda self, other, ufunc=ufunc: call(ufunc, other, self))
-for name, ufunc in {"gt": np.greater, "lt": np.less}.items():
+compared = {"gt": np.greater, "lt": np.less, "ge": np.greater_equal, "le": np.less_equal}
+for name, ufunc in {**compared, "and": np.bitwise_and, "rshift": np.right_shift}.items():
     setattr(ndarray, f"__{name}__", lambda self, other, ufunc=ufunc: call(ufunc, self, other))
 
 
@@ -112,31 +126,41 @@ def unwrap(x):
 def call(function, *args, **params):
     with np.errstate(all="ignore"):
         y = function(*map(unwrap, args), **params)
+    if isinstance(y, tuple):
+        return tuple([ndarray(np.asarray(part), current[-1]) for part in y])
     return ndarray(np.asarray(y), current[-1])
 
 
 class Function:
-    """A function or ufunc of CuPy's."""
+    """A function or ufunc of CuPy's, by NumPy's."""
 
-    def __init__(self, name):
-        self.name = self.__name__ = name
+    def __init__(self, name, numpys):
+        self.name, self.numpys = name, numpys
+        self.__name__ = name
 
     def __call__(self, *args, **params):
-        return call(getattr(np, self.name), *args, **params)
+        return call(self.numpys, *args, **params)
 
     def at(self, x, where, v):
         if x.dtype.name not in ("int32", "uint32", "uint64", "float32", "float64"):
             raise TypeError("scatter_add only supports int32, float16, float32, float64, uint32, uint64, as data type")
-        getattr(np, self.name).at(unwrap(x), unwrap(where), unwrap(v))
+        self.numpys.at(unwrap(x), unwrap(where), unwrap(v))
 
 
 class Module(types.ModuleType):
+    """CuPy, or a module of it (`cupy.fft`), with NumPy's functions."""
+
+    def __init__(self, name, numpys=np):
+        super().__init__(name)
+        self.numpys = numpys
+
     def __getattr__(self, name):
-        if name.startswith("__") or not hasattr(np, name):
+        if name.startswith("__") or not hasattr(self.numpys, name):
             raise AttributeError(name)
-        function = Function(name)
-        setattr(self, name, function)
-        return function
+        found = getattr(self.numpys, name)
+        found = Module(f"{self.__name__}.{name}", found) if inspect.ismodule(found) else Function(name, found)
+        setattr(self, name, found)
+        return found
 
 
 def asarray(x, dtype=None):
@@ -165,9 +189,12 @@ def cupy():
 
     before = sys.modules.get("cupy")
     sys.modules["cupy"] = fake
+    sys.modules["cupyx.scipy.special"] = Module("cupyx.scipy.special", scipy.special)
+    sys.modules["cupyx.scipy.linalg"] = Module("cupyx.scipy.linalg", scipy.linalg)
     lazy_libraries["cupy"] = cuda.install
     yield fake
     lazy_libraries["cupy"] = cuda.install
+    del sys.modules["cupyx.scipy.special"], sys.modules["cupyx.scipy.linalg"]
     if before is None:
         del sys.modules["cupy"]
     else:

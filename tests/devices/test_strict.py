@@ -114,8 +114,8 @@ def index_set(x, v, *arrays, spec):
 
 
 EXCEPTIONS = {
-    "astype": lambda x, dtype: xp.astype(x, own_dtype(dtype)),
-    "reshape": lambda x, shape: xp.reshape(x, shape if isinstance(shape, tuple) else (shape,)),
+    "astype": lambda x, dtype, copy=True, device=None: xp.astype(x, own_dtype(dtype), copy=copy),
+    "reshape": lambda x, shape, copy=None: xp.reshape(x, shape if isinstance(shape, tuple) else (shape,), copy=copy),
     "transpose": lambda x, axes=None: xp.permute_dims(x, axes or tuple(reversed(range(x.ndim)))),
     "stop_gradient": lambda x: x,
     "index": lambda x, *arrays, spec: x[pa.dsl.ops.indexing.join_index(spec, arrays)],

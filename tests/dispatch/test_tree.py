@@ -268,3 +268,80 @@ def test_random_trees(value):
     assert tree.broadcast_prefix(value, value, "here") == leaves
     numbered = tree.unflatten(structure, range(len(leaves))) if structure is not tree.LEAF else 0
     assert tree.leaves(numbered) == list(range(len(leaves)))
+
+
+# --- as users of JAX expect ------------------------------------------------------------------------------------
+
+
+def test_none_is_an_empty_subtree():
+    assert pa.tree.leaves({"a": None, "b": 1}) == [1]
+    assert pa.tree.map(lambda x: x + 1, {"a": None, "b": 1}) == {"a": None, "b": 2}
+    assert pa.tree.leaves(None) == [] and pa.tree.map(lambda x: x, None) is None
+    assert pa.tree.structure({"a": None}) != pa.tree.structure({"a": 0})
+    assert pa.tree.leaves({"a": None, "b": 1}, is_leaf=lambda x: x is None) == [None, 1]
+    with pytest.raises(pa.StructureError):
+        pa.tree.map(lambda x, y: x, {"a": None}, {"a": 1})
+
+
+def test_none_in_arguments_of_transformations():
+    parameters = {"w": np.array([1.0, 2.0]), "b": None}
+    f = lambda p: np.sum(p["w"] ** 2) if p["b"] is None else p["b"]
+    gradient = pa.grad(f)(parameters)
+    assert gradient["b"] is None
+    np.testing.assert_array_equal(gradient["w"], [2.0, 4.0])
+    mapped = pa.vmap(lambda p: {"w": p["w"] * 2, "b": p["b"]})(parameters)
+    assert mapped["b"] is None
+    assert pa.make_ir(lambda p: p)(parameters)(parameters)["b"] is None
+
+
+def test_static_fields():
+    @dataclasses.dataclass
+    class Layer:
+        w: np.ndarray
+        activation: str = dataclasses.field(default="tanh", metadata={"static": True})
+
+    layer = Layer(np.array([0.5]))
+    gradient = pa.grad(lambda p: np.sum(getattr(np, p.activation)(p.w)))(layer)
+    assert gradient.activation == "tanh"
+    np.testing.assert_allclose(gradient.w, 1 - np.tanh(0.5) ** 2)
+    assert pa.tree.leaves(layer) == [layer.w]
+    assert pa.tree.structure(layer) != pa.tree.structure(Layer(layer.w, "relu"))
+
+
+def test_all():
+    assert pa.tree.all({"a": True, "b": [1, 2]}) and pa.tree.all(()) and not pa.tree.all([True, {"a": 0}])
+
+
+def test_transpose():
+    whole = [{"a": 1, "b": (2, None)}, {"a": 3, "b": (4, None)}]
+    expected = {"a": [1, 3], "b": ([2, 4], None)}
+    assert pa.tree.transpose([0, 0], whole[0], whole) == expected
+    assert pa.tree.transpose(pa.tree.structure([0, 0]), pa.tree.structure(whole[0]), whole) == expected
+    assert pa.tree.transpose([0, 0], None, whole) == expected
+    assert pa.tree.transpose(0, {"a": 0}, {"a": 5}) == {"a": 5}
+    for outer, inner in (([0, 0, 0], None), ([0, 0], {"a": 0}), ([], None)):
+        with pytest.raises(pa.StructureError, match="tree.transpose"):
+            pa.tree.transpose(outer, inner, whole)
+
+
+def test_paths_and_several_trees():
+    one, two = {"a": 1, "b": [2, 3]}, {"a": 10, "b": [20, 30]}
+    found = pa.tree.map_with_path(lambda path, x, y: (path, x + y), one, two)
+    assert found == {"a": ("['a']", 11), "b": [("['b'][0]", 22), ("['b'][1]", 33)]}
+    assert pa.tree.leaves_with_path(one) == [("['a']", 1), ("['b'][0]", 2), ("['b'][1]", 3)]
+    assert pa.tree.leaves_with_path(5) == [("", 5)]
+    pairs = [(1, 2), (3, 4)]
+    assert pa.tree.map_with_path(lambda p, x: (p, x), pairs, is_leaf=lambda x: isinstance(x, tuple))[1] == ("[1]", (3, 4))
+    assert pa.tree.reduce(lambda a, b: a + b[0], pairs, 0, is_leaf=lambda x: isinstance(x, tuple)) == 4
+
+
+def test_flatten_and_register_are_public():
+    class Point:
+        def __init__(self, x, label):
+            self.x, self.label = x, label
+
+    pa.tree.register(Point, lambda p: ([p.x], p.label), lambda label, children: Point(*children, label), ("x",))
+    leaves, structure = pa.tree.flatten({"p": Point(2.0, "origin")})
+    assert leaves == [2.0] and pa.tree.unflatten(structure, [3.0])["p"].label == "origin"
+    assert pa.grad(lambda p: p.x**2)(Point(2.0, "origin")).x == 4.0
+    assert pa.tree.paths(Point(2.0, "")) == [".x"]

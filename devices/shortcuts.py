@@ -1,0 +1,73 @@
+"""NumPy's own functions for operations that have a body in other operations, where they are several times faster.
+
+Layers and other devices follow the body; plain NumPy arrays take these. What NumPy's function does not do as the body does
+(a parameter that it lacks, an array of another kind among the parameters) goes to the body here too.
+"""
+
+import numbers
+
+import numpy as np
+
+from ..dsl import operations
+
+
+def _plain(*values):
+    """Whether parameters are numbers and NumPy arrays, or left out."""
+    return all(v is None or isinstance(v, (numbers.Number, np.generic)) or type(v) is np.ndarray for v in values)
+
+
+def _unless(function, leave):
+    """A kernel that is `function`, but the operation's body where `leave(*args, **params)` is true."""
+    body = operations[function.__name__].card.body
+
+    def run(*args, **params):
+        return body(*args, **params) if leave(*args, **params) else function(*args, **params)
+
+    return run
+
+
+def count_nonzero(x, axis=None, keepdims=False):
+    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims), np.intp)[()]
+
+
+def nonzero(x, size, fill_value):
+    return np.nonzero(x)
+
+
+def flatnonzero(x, size, fill_value):
+    return np.flatnonzero(x)
+
+
+def bincount(x, weights, minlength, size):
+    return np.bincount(x, weights, minlength)
+
+
+def unique(x, size, fill_value, sorted, **params):
+    return np.unique(x, **params)
+
+
+def _sized(x, size=None, **params):
+    return size is not None
+
+
+def _no_order(x, *q, **params):
+    """Nothing to put in order, or complex numbers: an error of the body."""
+    return not np.size(x) or np.asarray(x).dtype.kind == "c"
+
+
+def shortcuts():
+    """name -> function, for NumPy arrays."""
+    same = ("flip", "repeat", "diagonal", "trace", "diag", "delete", "nanmax", "nanmin")  # with equal parameters
+    ordered = ("median", "quantile", "nanmedian", "nanquantile")
+    return {
+        **{name: getattr(np, name) for name in same},
+        **{name: _unless(getattr(np, name), _no_order) for name in ordered},
+        "count_nonzero": count_nonzero,
+        **{f.__name__: _unless(f, _sized) for f in (nonzero, flatnonzero, unique)},
+        "bincount": _unless(
+            bincount, lambda x, weights, size, **params: size is not None or not _plain(weights) or np.size(x) == 0
+            or np.ndim(x) != 1 or np.iscomplexobj(weights) or np.asarray(x).dtype.kind not in "iub"
+        ),
+        "interp": _unless(np.interp, lambda x, xp, fp, left, right, period: not _plain(left, right, period)
+                          or np.size(xp) == 0 or np.ndim(fp) != 1),
+    }  # fmt: skip

@@ -1,0 +1,94 @@
+"""Functions that neural networks apply to each element, and the sums of exponentials behind them."""
+
+import math
+
+import numpy as np
+
+from ..avals import dtype_of
+from ..card import case, complex_normal, composite, elementwise, normal
+from .arithmetic import add, clip, minimum, multiply, negative, square, subtract
+from .compare import greater, greater_equal, less_equal, where
+from .exponential import exp, exp2, expm1
+from .special import ndtr
+from .trigonometric import tanh
+
+one = [case(normal(3)), case(normal(2, 3)), case(normal())]
+two = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)]
+
+
+def share(power, x, z):
+    """The share of x in the sum whose logarithm is z: power(x - z), where z is -inf 0, where x and z are +inf 1."""
+    most = float(np.finfo(dtype_of(z)).max)
+    return power(minimum(subtract(x, clip(z, -most, most)), 0.0))
+
+
+def _shares(power):
+    return [lambda z, x, y: share(power, x, z), lambda z, x, y: share(power, y, z)]
+
+
+@elementwise(partials=_shares(exp), samples=two)
+def logaddexp(x, y, /):
+    """log(exp(x) + exp(y)) without overflow, element by element. x, y: real arrays. Slopes where the value is -inf are 0."""
+
+
+@elementwise(partials=_shares(exp2), samples=two)
+def logaddexp2(x, y, /):
+    """log2(2**x + 2**y) without overflow, element by element. x, y: real arrays. Slopes where the value is -inf are 0."""
+
+
+@composite(kernel=None, numpy=(), samples=one)
+def softplus(x, /):
+    """log(1 + exp(x)) without overflow, element by element: a smooth form of `relu`."""
+    return logaddexp(x, 0.0)
+
+
+@composite(kernel=None, numpy=(), samples=one)
+def log_sigmoid(x, /):
+    """Logarithm of `expit` without underflow, element by element."""
+    return negative(logaddexp(negative(x), 0.0))
+
+
+@elementwise(
+    partials=[lambda y, x: multiply(y, expit(negative(x)))], kernel="special.expit", numpy=(), c="1 / (1 + exp(-{0}))",
+    samples=[*one, case(complex_normal(3))],
+)  # fmt: skip
+def expit(x, /):
+    """Logistic function 1 / (1 + exp(-x)) without overflow, element by element; `sigmoid` is another name for it."""
+
+
+@composite(kernel=None, numpy=(), samples=one)
+def relu(x, /):
+    """The larger of x and 0, element by element; NaN stays. Its slope at 0 is 0 (`maximum` shares it between both)."""
+    return where(less_equal(x, 0), 0, x)
+
+
+@composite(kernel=None, numpy=(), samples=[*one, case(normal(3), slope=0.2)])
+def leaky_relu(x, /, slope=0.01):
+    """x, and `slope` times x below 0, element by element. Its slope at 0 is 1."""
+    return where(greater_equal(x, 0), x, multiply(x, slope))
+
+
+@composite(kernel=None, numpy=(), samples=[*one, case(normal(3), alpha=0.5)])
+def elu(x, /, alpha=1.0):
+    """x, and alpha (exp(x) - 1) below 0, element by element."""
+    above = greater(x, 0)
+    return where(above, x, multiply(alpha, expm1(where(above, 0.0, x))))
+
+
+@composite(kernel=None, numpy=(), samples=[*one, case(normal(3), approximate=True)])
+def gelu(x, /, approximate=False):
+    """x times the normal distribution function of x, element by element (Hendrycks and Gimpel, arXiv:1606.08415).
+
+    x: real array. approximate: their formula with tanh, to 1e-3, which needs no SciPy. Raises ShapeError, DTypeError.
+    """
+    if not approximate:
+        return multiply(x, ndtr(x))
+    cube = multiply(square(x), x)
+    inner = multiply(math.sqrt(2 / math.pi), add(x, multiply(0.044715, cube)))
+    return multiply(multiply(0.5, x), add(tanh(inner), 1.0))
+
+
+@composite(kernel=None, numpy=(), samples=one)
+def silu(x, /):
+    """x times `expit` of x, element by element; also known as swish."""
+    return multiply(x, expit(x))

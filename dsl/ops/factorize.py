@@ -1,0 +1,361 @@
+"""Factorizations: Cholesky, QR, singular values, and the pseudoinverse, each for stacks of matrices.
+
+The derivatives are those of the factors as functions of the matrix (M. Giles, "Collected matrix derivative results for
+forward and reverse mode algorithmic differentiation", 2008; S. F. Walter and L. Lehmann, "Algorithmic differentiation of
+linear algebra functions with application in optimum experimental design", 2010). Reverse mode transposes them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dispatch import MissingRuleError, ShapeError
+from ..avals import Aval, shape_of
+from ..card import case, complex_normal, composite, normal, opaque
+from .arithmetic import add, divide, multiply, over_or_zero, subtract
+from .compare import equal, greater, less_equal, where
+from .complex import abs, conj, imag, is_complex, real, stop_gradient
+from .create import eye_like
+from .linalg import matmul
+from .matrices import (
+    adjoint,
+    check_matrix,
+    check_square,
+    computed_dtype,
+    hermitian_part,
+    lanes_lead,
+    real_dtype,
+    strict_lower,
+)
+from .rearrange import triu
+from .reduce import max, sum
+from .shape import concatenate, expand_dims, matrix_transpose
+from .solve import solve_triangular
+
+
+def tall_or_wide(kind=normal):
+    """Samples: a square, a tall and a wide matrix, and a stack."""
+    return [case(kind(3, 3)), case(kind(4, 2)), case(kind(2, 3)), case(kind(2, 3, 2))]
+
+
+# ---------------------------------------------------------------------- Cholesky
+@opaque(
+    home="linalg",
+    no_rule={"samples": "the matrices and their tangents must be Hermitian; tests/dsl/test_linalg.py composes it with that"},
+)
+def cholesky(x, /, upper=False):
+    """Cholesky factor of Hermitian positive definite matrices: the lower l with x = l @ lᴴ, or the upper u with x = uᴴ @ u.
+
+    x: shape (…, n, n); only the lower triangle is read (upper: only the upper one). The derivative is that along Hermitian
+    matrices: a tangent counts by its Hermitian part, and cotangents of x are Hermitian (symmetric for real x), whichever
+    triangle is read. Raises ShapeError, and LinAlgError (also NumPy's class of that name) unless positive definite.
+    """
+
+
+@cholesky.rule("shape")
+def cholesky_shape(x, upper=False):
+    check_square("cholesky", x)
+    return Aval(x.shape, computed_dtype("cholesky", x))
+
+
+@cholesky.rule("jvp")
+def cholesky_jvp(dxs, y, x, upper=False):
+    """l⁻¹ dx l⁻ᴴ = l⁻¹ dl + its adjoint, so l⁻¹ dl is the lower triangle of the left side with half its diagonal."""
+    lower = adjoint(y) if upper else y
+    half = solve_triangular(lower, hermitian_part(dxs[0]), lower=True)
+    both = adjoint(solve_triangular(lower, adjoint(half), lower=True))
+    halved = multiply(both, multiply(eye_like(y, shape_of(x)[-1], dtype=real_dtype(y.dtype)), 0.5))
+    change = matmul(lower, add(strict_lower(both), halved))
+    return adjoint(change) if upper else change
+
+
+cholesky.rule("batch")(lanes_lead(cholesky))
+
+
+# ---------------------------------------------------------------------- QR
+class QRResult(NamedTuple):
+    """What `qr` returns."""
+
+    Q: object
+    R: object
+
+
+@opaque(home="linalg", samples=[*tall_or_wide(), *tall_or_wide(complex_normal), case(normal(2, 3), mode="complete")])
+def qr(x, /, mode="reduced"):
+    """Orthonormal columns Q and upper triangular R with x = Q @ R, as the named tuple (Q, R).
+
+    x: shape (…, m, n) of full rank. mode: "reduced" for Q of shape (…, m, k) and R of shape (…, k, n), k = min(m, n);
+    "complete" for (…, m, m) and (…, m, n), which has a derivative only for m <= n, since the further columns of Q are any
+    basis. Signs are LAPACK's; the diagonal of R is real. Raises ShapeError.
+    """
+
+
+@qr.rule("shape")
+def qr_shape(x, mode="reduced"):
+    check_matrix("qr", x)
+    if mode not in ("reduced", "complete"):
+        raise ShapeError(f"qr: mode={mode!r} is not offered; it is 'reduced' or 'complete' (the R of mode 'r' is qr(x).R)")
+    m, n = x.shape[-2:]
+    k, dtype, lead = m if mode == "complete" else min(m, n), computed_dtype("qr", x), x.shape[:-2]
+    return QRResult(Aval((*lead, m, k), dtype), Aval((*lead, k, n), dtype))
+
+
+@qr.rule("jvp")
+def qr_jvp(dxs, y, x, mode="reduced"):
+    """With p = dx r⁻¹ and c = qᴴp (of the first k columns): qᴴdq is the antihermitian part that c's lower triangle sets."""
+    (q, r), dx = y, dxs[0]
+    k = min(shape_of(x)[-2:])
+    if shape_of(q)[-1] > k:
+        raise MissingRuleError('qr: mode="complete" of tall matrices has no derivative; use mode="reduced"')
+    first, corner = dx[..., :k], r[..., :k, :k]
+    p = matrix_transpose(solve_triangular(matrix_transpose(corner), matrix_transpose(first), lower=True))
+    c = matmul(adjoint(q), p)
+    below = strict_lower(c)
+    turn = subtract(below, adjoint(below))
+    if is_complex(x):  # that keeps the diagonal of r real
+        turn = add(turn, multiply(multiply(imag(c), 1j), eye_like(c, k)))
+    dq = add(matmul(q, subtract(turn, c)), p)
+    return dq, triu(add(matmul(adjoint(dq), x), matmul(adjoint(q), dx)))
+
+
+qr.rule("batch")(lanes_lead(qr))
+
+
+# ---------------------------------------------------------------------- LU
+class LUResult(NamedTuple):
+    """What `lu` returns."""
+
+    P: object
+    L: object
+    U: object
+
+
+@opaque(home="linalg", numpy=(), samples=[*tall_or_wide(), case(complex_normal(3, 3))])
+def lu(x, /):
+    """Permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U, as the named tuple (P, L, U).
+
+    x: shape (…, m, n). Shapes (…, m, m), (…, m, k) and (…, k, n), k = min(m, n). P, real, is constant under
+    derivatives. Raises ShapeError, and ImportError without SciPy; derivatives LinAlgError where a pivot is zero.
+    """
+
+
+@lu.rule("shape")
+def lu_shape(x):
+    check_matrix("lu", x)
+    (m, n), lead, dtype = x.shape[-2:], x.shape[:-2], computed_dtype("lu", x)
+    k = min(m, n)
+    p = Aval((*lead, m, m), real_dtype(dtype))
+    return LUResult(p, Aval((*lead, m, k), dtype), Aval((*lead, k, n), dtype))
+
+
+@lu.rule("jvp")
+def lu_jvp(dxs, y, x):
+    """With L⁻¹ (Pᵀdx) U⁻¹ = L⁻¹dL + dU U⁻¹ for the leading square blocks; the rest of L and U follows from theirs."""
+    p, l, u = y  # noqa: E741  the field's letter
+    k = shape_of(l)[-1]
+    dx = matmul(matrix_transpose(p), dxs[0])
+    first, rest, corner = l[..., :k, :], l[..., k:, :], u[..., :k]
+    over_corner = lambda m: matrix_transpose(solve_triangular(corner, matrix_transpose(m), trans=1))
+    under_first = lambda m: solve_triangular(first, m, lower=True, unit_diagonal=True)
+    t = over_corner(under_first(dx[..., :k, :k]))
+    dl, du = matmul(first, strict_lower(t)), matmul(triu(t), corner)
+    if shape_of(x)[-1] > k:
+        du = concatenate([du, under_first(subtract(dx[..., k:], matmul(dl, u[..., k:])))], axis=-1)
+    if shape_of(x)[-2] > k:
+        dl = concatenate([dl, over_corner(subtract(dx[..., k:, :], matmul(rest, du)))], axis=-2)
+    return None, dl, du
+
+
+lu.rule("batch")(lanes_lead(lu))
+
+
+# ---------------------------------------------------------------------- singular values
+class SVDResult(NamedTuple):
+    """What `svd` returns."""
+
+    U: object
+    S: object
+    Vh: object
+
+
+@opaque(
+    home="linalg",
+    samples=[
+        case(normal(3, 3)),
+        *[case(make, full_matrices=False) for make in (normal(3, 3), normal(4, 2), normal(2, 3), normal(2, 3, 2))],
+    ],
+)
+def svd(x, /, full_matrices=True):
+    """Singular value decomposition x = U @ diag(S) @ Vh, as the named tuple (U, S, Vh).
+
+    x: shape (…, m, n). S: shape (…, k), real, descending, k = min(m, n). U and Vh have orthonormal columns and rows, shapes
+    (…, m, k) and (…, k, n), or all of them (full_matrices: (…, m, m) and (…, n, n); then U and Vh of matrices that are not
+    square have no derivative, use full_matrices=False). Raises ShapeError.
+
+    Vectors are defined up to a sign (phase, if complex), so only what does not depend on it has a meaning. Equal singular
+    values: their vectors may be turned among each other, and the derivative by such a turn counts as 0.
+    """
+
+
+@svd.rule("shape")
+def svd_shape(x, full_matrices=True):
+    s = _singular_values("svd", x)
+    (m, n), lead, dtype = x.shape[-2:], x.shape[:-2], computed_dtype("svd", x)
+    rows, columns = (m, n) if full_matrices else 2 * s.shape[-1:]
+    return SVDResult(Aval((*lead, m, rows), dtype), s, Aval((*lead, columns, n), dtype))
+
+
+def _singular_values(name, x):
+    check_matrix(name, x)
+    return Aval((*x.shape[:-2], min(x.shape[-2:])), real_dtype(computed_dtype(name, x)))
+
+
+def reciprocal_gaps(s):
+    """1 / (s[j] - s[i]) as a matrix [i, j], and 0 where the two are equal up to rounding."""
+    gaps = subtract(expand_dims(s, -2), expand_dims(s, -1))
+    n = shape_of(s)[-1]
+    if not n:
+        return gaps
+    size = stop_gradient(max(abs(s), axis=-1, keepdims=True))
+    tie = less_equal(abs(stop_gradient(gaps)), expand_dims(multiply(size, n * np.finfo(real_dtype(s.dtype)).eps), -1))
+    return where(tie, 0.0, divide(1.0, where(tie, 1.0, gaps)))
+
+
+@svd.rule("jvp")
+def svd_jvp(dxs, y, x, full_matrices=True):
+    (u, s, vh), dx = y, dxs[0]
+    (m, n), k = shape_of(x)[-2:], shape_of(s)[-1]
+    if shape_of(u)[-1] > k or shape_of(vh)[-2] > k:
+        raise MissingRuleError("svd: only square matrices have a derivative with full_matrices=True; use full_matrices=False")
+    v, uh = adjoint(vh), adjoint(u)
+    across = matmul(uh, dx)
+    p = matmul(across, v)
+    ds = real(sum(multiply(p, eye_like(s, k)), axis=-1))
+    row, column = expand_dims(s, -2), expand_dims(s, -1)
+    gaps = multiply(reciprocal_gaps(s), over_or_zero(1.0, add(row, column)))  # 1 / (s[j]² - s[i]²)
+    by_columns, by_rows = multiply(p, row), multiply(column, p)
+    left = multiply(gaps, add(by_columns, adjoint(by_columns)))
+    right = multiply(gaps, add(by_rows, adjoint(by_rows)))
+    if is_complex(x):  # the common phase of a pair of vectors is free; half of what is needed goes to each
+        phase = over_or_zero(multiply(imag(multiply(p, eye_like(s, k))), 0.5j), column)
+        left, right = add(left, phase), subtract(right, phase)
+    du, dv = matmul(u, left), matmul(v, right)
+    if m > k:
+        beyond = matmul(dx, v)
+        du = add(du, over_or_zero(subtract(beyond, matmul(u, matmul(uh, beyond))), row))
+    if n > k:
+        beyond = adjoint(across)
+        dv = add(dv, over_or_zero(subtract(beyond, matmul(v, matmul(vh, beyond))), row))
+    return du, ds, adjoint(dv)
+
+
+svd.rule("batch")(lanes_lead(svd))
+
+
+@opaque(home="linalg", samples=[*tall_or_wide(), case(complex_normal(3, 2))])
+def svdvals(x, /):
+    """Singular values of matrices, shape (…, m, n) to (…, min(m, n)), real, descending.
+
+    A singular value that is exactly 0 has slope 0, as `abs` has at 0. Raises ShapeError.
+    """
+
+
+svdvals.rule("shape")(lambda x: _singular_values("svdvals", x))
+
+
+@svdvals.rule("jvp")
+def svdvals_jvp(dxs, y, x):
+    u, s, vh = svd(x, full_matrices=False)
+    ds = real(sum(multiply(matmul(dxs[0], adjoint(vh)), conj(u)), axis=-2))
+    return where(equal(s, 0), 0.0, ds)
+
+
+svdvals.rule("batch")(lanes_lead(svdvals))
+
+
+# ---------------------------------------------------------------------- pseudoinverse and rank
+@opaque(home="linalg", numpy=(), samples=[*tall_or_wide(), *tall_or_wide(complex_normal)])
+def pinv(x, /, rtol=None):
+    """Moore-Penrose inverse of matrices, shape (…, m, n) to (…, n, m).
+
+    rtol: singular values up to rtol times the largest count as 0; unless given, max(m, n) times the precision of the dtype
+    (the array API's choice). The derivative is that at constant rank. Raises ShapeError.
+    """
+
+
+@pinv.rule("shape")
+def pinv_shape(x, rtol=None):
+    check_matrix("pinv", x)
+    *lead, m, n = x.shape
+    return Aval((*lead, n, m), computed_dtype("pinv", x))
+
+
+@pinv.rule("jvp")
+def pinv_jvp(dxs, y, x, rtol=None):
+    """At constant rank (G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973)."""
+    dx, dxh, yh = dxs[0], adjoint(dxs[0]), adjoint(y)
+    inner = matmul(matmul(y, dx), y)
+    left = matmul(matmul(y, yh), dxh)
+    right = matmul(matmul(dxh, yh), y)
+    left = subtract(left, matmul(matmul(left, x), y))
+    right = subtract(right, matmul(y, matmul(x, right)))
+    return subtract(add(left, right), inner)
+
+
+pinv.rule("batch")(lanes_lead(pinv))
+
+
+@composite(home="linalg", kernel=None, numpy=(), differentiable=False, samples=tall_or_wide())
+def matrix_rank(x, /, rtol=None, tol=None):
+    """Number of singular values above a bound, an integer for each matrix of shape (…, m, n); a vector has rank 0 or 1.
+
+    tol: the bound; unless given, rtol times the largest one, and that is max(m, n) times the precision of the dtype unless
+    given. Raises ShapeError.
+    """
+    if len(shape_of(x)) < 2:
+        return (max(abs(x)) > 0).astype(int) if shape_of(x) != (0,) else 0
+    s = svdvals(stop_gradient(x))
+    if tol is None:
+        rtol = max_length(x) * np.finfo(s.dtype).eps if rtol is None else rtol
+        tol = multiply(max(s, axis=-1), rtol) if shape_of(s)[-1] else 0.0
+    return sum(greater(s, expand_dims(tol, -1) if shape_of(tol) else tol), axis=-1)  # a bound for each matrix
+
+
+def max_length(x):
+    """The larger side of the matrices."""
+    m, n = shape_of(x)[-2:]
+    return m if m > n else n
+
+
+class LstsqResult(NamedTuple):
+    """What `lstsq` returns."""
+
+    x: object
+    residuals: object
+    rank: object
+    s: object
+
+
+@composite(
+    home="linalg", kernel=None, numpy=("linalg.lstsq",),
+    samples=[case(normal(4, 2), normal(4)), case(normal(4, 2), normal(4, 3)), case(complex_normal(3, 2), complex_normal(3))],
+)  # fmt: skip
+def lstsq(a, b, /, rcond=None):
+    """The x of least norm that makes |b - a @ x| least, as the named tuple (x, residuals, rank, s).
+
+    a: shape (…, m, n). b: shape (m,) or (…, m, k). rcond: singular values of a up to rcond times the largest count as 0;
+    unless given, max(m, n) times the precision. residuals: the sums of squares |b - a @ x|², shape (…, k) ((1,) for a
+    vector), empty where m <= n; rank, s: rank and singular values of a. The derivative of x is that at constant rank.
+    Raises ShapeError.
+    """
+    check_matrix("lstsq", a)
+    m, n = shape_of(a)[-2:]
+    columns = expand_dims(b, -1) if len(shape_of(b)) == 1 else b
+    if len(shape_of(columns)) < 2 or shape_of(columns)[-2] != m:
+        raise ShapeError(f"lstsq: {m} rows of a matrix and a right-hand side of shape {list(shape_of(b))}")
+    x = matmul(pinv(a, rtol=rcond), columns)
+    misfit = subtract(columns, matmul(a, x))
+    residuals = sum(real(multiply(conj(misfit), misfit)), axis=-2)
+    if m <= n:
+        residuals = residuals[..., :0]
+    return LstsqResult(x if columns is b else x[..., 0], residuals, matrix_rank(a, rtol=rcond), svdvals(a))

@@ -1,0 +1,100 @@
+"""Functions of rows: logarithms of sums of exponentials, softmax, standardization. Stable, and free of NaN at -inf."""
+
+import math
+
+from ..avals import broadcast_shapes, reduced_axes, shape_of
+from ..card import case, composite, normal
+from .arithmetic import add, divide, multiply, square, subtract
+from .compare import equal, greater, isfinite, logical_and, where
+from .complex import stop_gradient
+from .create import full_like
+from .exponential import exp, log, sqrt
+from .reduce import kept_shape, max, mean, sum
+from .shape import broadcast_to, reshape
+
+rows = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(3))]
+
+
+def _largest(x, axis):
+    """The largest element over axes, kept, as a constant; 0 in its place where it is infinite."""
+    top = stop_gradient(max(x, axis=axis, keepdims=True))
+    return where(isfinite(top), top, 0.0), top
+
+
+def _nonzero(s):
+    """s with 1 in place of 0, and where that is."""
+    empty = equal(s, 0)
+    return where(empty, 1.0, s), empty
+
+
+@composite(
+    kernel=None,
+    numpy=(),
+    samples=[
+        case(normal(2, 3)), case(normal(2, 3), axis=1, keepdims=True), case(normal(2, 3, 2), axis=(0, -1)), case(normal()),
+    ],
+)  # fmt: skip
+def logsumexp(x, /, axis=None, b=None, keepdims=False):
+    """log(sum(b * exp(x))) over axes, without overflow.
+
+    x: real array; its elements may be infinite. axis: None for all, an int, or a tuple. b: weights that broadcast against x
+    (1 unless given); elements of weight 0 do not count, and where the sum is negative the result is NaN. keepdims: keep
+    the reduced axes with length 1. Without elements, or where all are -inf, the result is -inf; convention: slopes are 0
+    where the result is infinite. Raises ShapeError, DTypeError.
+
+    >>> import numpy as np, polyad as pa
+    >>> round(float(pa.logsumexp(np.array([1000.0, 1000.0]))), 6)
+    1000.693147
+    """
+    if b is not None:
+        x = broadcast_to(x, shape=broadcast_shapes("logsumexp", (x, b)))
+    axes = reduced_axes("logsumexp", x, axis)
+    kept = kept_shape("logsumexp", x, axis)
+    if 0 in [shape_of(x)[a] for a in axes]:
+        y = full_like(x, -math.inf, shape=kept)
+    else:
+        m, top = _largest(x if b is None else where(equal(b, 0), -math.inf, x), axis)
+        endless = equal(top, math.inf)
+        d = subtract(where(endless, 0.0, x), m)
+        if b is not None:
+            d = where(logical_and(equal(b, 0), greater(d, 0)), -math.inf, d)
+        terms = exp(d) if b is None else multiply(b, exp(d))
+        s, empty = _nonzero(sum(terms, axis=axis, keepdims=True))
+        y = where(endless, math.inf, where(empty, -math.inf, add(log(s), m)))
+    return y if keepdims else reshape(y, shape=tuple(n for i, n in enumerate(kept) if i not in axes))
+
+
+@composite(kernel=None, numpy=(), samples=[*rows, case(normal(2, 3), axis=None), case(normal(2, 3, 2), axis=(0, -1))])
+def softmax(x, /, axis=-1):
+    """exp(x) / sum(exp(x)) over axes, without overflow: non-negative numbers that add up to 1.
+
+    x: real array. axis: int, tuple, or None for all. Elements of -inf get 0, in a row of nothing else too, with slopes 0.
+    Raises ShapeError, DTypeError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.softmax(np.zeros(4))
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    e = exp(subtract(x, _largest(x, axis)[0]))
+    return divide(e, _nonzero(sum(e, axis=axis, keepdims=True))[0])
+
+
+@composite(kernel=None, numpy=(), samples=[*rows, case(normal(2, 3), axis=None), case(normal(2, 3, 2), axis=(0, -1))])
+def log_softmax(x, /, axis=-1):
+    """Logarithm of `softmax`, precise where that is tiny. x: real array. axis: int, tuple, or None for all.
+
+    Elements of -inf stay -inf, in a row of nothing else too. Raises ShapeError, DTypeError.
+    """
+    d = subtract(x, _largest(x, axis)[0])
+    return subtract(d, log(_nonzero(sum(exp(d), axis=axis, keepdims=True))[0]))
+
+
+@composite(kernel=None, numpy=(), samples=[*rows, case(normal(2, 3), axis=None), case(normal(4), eps=0.1)])
+def standardize(x, /, axis=-1, eps=1e-5):
+    """x minus its mean over axes, over its standard deviation there: (x - mean) / sqrt(variance + eps).
+
+    x: real array. axis: int, tuple, or None for all. eps: added to the variance, against division by zero. Raises
+    ShapeError, DTypeError.
+    """
+    centred = subtract(x, mean(x, axis=axis, keepdims=True))
+    return divide(centred, sqrt(add(mean(square(centred), axis=axis, keepdims=True), eps)))

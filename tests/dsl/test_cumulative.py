@@ -1,0 +1,174 @@
+"""Cumulative sums and products, differences, slopes, integrals, interpolation: against NumPy, and where they are singular."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+import polyad as pa
+from polyad.testing import check_rule
+
+numbers = nps.arrays(np.float64, nps.array_shapes(max_dims=3, min_side=0, max_side=4), elements=st.integers(-3, 3))
+
+
+def product_gradient(x, ct):
+    """Of sum(ct * cumprod(x)), by the definition."""
+    n = len(x)
+    return np.array([sum(ct[k] * np.prod(np.delete(x[: k + 1], i)) for k in range(i, n)) for i in range(n)])
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=9), st.randoms())
+def test_cumulative_product_with_zeros(values, random):
+    x, ct = np.array(values, float), np.array([random.randint(-3, 3) for _ in values], float)
+    np.testing.assert_allclose(pa.grad(lambda x: pa.sum(pa.cumprod(x) * ct))(x), product_gradient(x, ct))
+    np.testing.assert_allclose(pa.jvp(pa.cumprod, (x,), (ct,))[1], pa.jacrev(np.cumprod)(x) @ ct)
+
+
+def test_cumulative_product_of_public_reports():
+    np.testing.assert_array_equal(pa.grad(lambda x: pa.sum(pa.cumprod(x) ** 2))(np.array([1.0, 0.0])), [2.0, 0.0])
+    np.testing.assert_array_equal(pa.grad(lambda x: pa.sum(pa.cumprod(x)))(np.array([2.0, 0.0, 3.0])), [1.0, 8.0, 0.0])
+    hessian = pa.hessian(lambda x: pa.cumprod(x)[-1])(np.array([2.0, 0.0, 0.0]))
+    np.testing.assert_array_equal(hessian, [[0, 0, 0], [0, 0, 2], [0, 2, 0]])
+
+
+@settings(max_examples=30)
+@given(numbers, st.data())
+def test_cumulation(x, data):
+    axis = data.draw(st.sampled_from([None, *range(-x.ndim, x.ndim)]))
+    for name in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
+        np.testing.assert_array_equal(getattr(pa, name)(x, axis=axis), getattr(np, name)(x, axis=axis))
+        followed = pa.jvp(lambda x, name=name: getattr(np, name)(x, axis=axis), (x,), (x,))[0]
+        np.testing.assert_array_equal(followed, getattr(np, name)(x, axis=axis))
+    for name in ("cumulative_sum", "cumulative_prod"):
+        axis = axis if axis is not None or x.ndim == 1 else 0
+        for initial in (False, True):
+            found = getattr(pa, name)(x, axis=axis, include_initial=initial)
+            np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis, include_initial=initial))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.bool_, np.uint16, np.float32, np.complex64])
+def test_dtypes(dtype):
+    x = np.array([1, 0, 1], dtype)
+    for name in ("cumsum", "cumprod", "cumulative_sum", "diff", "gradient", "trapezoid"):
+        if name in ("gradient", "trapezoid") and dtype in (np.bool_, np.uint16, np.int8):
+            continue  # NumPy's differences of small integers run over
+        expected = getattr(np, name)(x)
+        found = getattr(pa, name)(x)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+        assert pa.make_ir(getattr(pa, name))(x).outputs[0].aval.dtype == expected.dtype
+    assert pa.cumsum(x, dtype=np.complex128).dtype == np.complex128
+
+
+def test_number_is_flattened():
+    np.testing.assert_array_equal(pa.cumsum(np.float64(2.0)), [2.0])
+    np.testing.assert_array_equal(pa.vmap(pa.cumprod)(np.array([2.0, 3.0])), [[2.0], [3.0]])
+
+
+def test_gaps_have_no_derivative():
+    x = np.array([1.0, np.nan, 3.0])
+    np.testing.assert_array_equal(pa.grad(lambda x: pa.sum(pa.nancumsum(x)))(x), [3.0, 0.0, 1.0])
+    np.testing.assert_array_equal(pa.grad(lambda x: pa.sum(pa.nancumprod(x)))(x), [5.0, 0.0, 1.0])
+
+
+# ---------------------------------------------------------------------- differences
+@settings(max_examples=30)
+@given(numbers, st.data())
+def test_differences(x, data):
+    axis, n = data.draw(st.integers(-x.ndim, x.ndim - 1)), data.draw(st.integers(0, 3))
+    np.testing.assert_array_equal(pa.diff(x, n=n, axis=axis), np.diff(x, n=n, axis=axis))
+    found, expected = (f(x, n=n, axis=axis, prepend=1.0, append=x) for f in (pa.diff, np.diff))
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(pa.ediff1d(x, to_end=[1.0, 2.0], to_begin=3), np.ediff1d(x, to_end=[1.0, 2.0], to_begin=3))
+    np.testing.assert_array_equal(pa.jvp(np.ediff1d, (x,), (x,))[1], np.ediff1d(x))
+
+
+def test_followed_ends():
+    assert pa.grad(lambda v: pa.sum(np.diff(np.ones(3), prepend=v) ** 2))(3.0) == 4.0
+    assert pa.grad(lambda v: pa.sum(pa.ediff1d(np.ones(2), to_end=v)))(3.0) == 1.0
+
+
+# ---------------------------------------------------------------------- slopes
+def test_gradient_by_its_spacing(rng):
+    x = rng.standard_normal((4, 5))
+    places = np.cumsum(rng.uniform(0.5, 1.5, 5))
+    for order in (1, 2):
+        for args, params in (((), {}), ((2.0,), {}), ((2.0, places), {}), ((places,), {"axis": 1}), ((3.0,), {"axis": (1, 0)})):
+            expected = np.gradient(x, *args, edge_order=order, **params)
+            found = pa.gradient(x, *args, edge_order=order, **params)
+            followed = pa.jvp(lambda x, a=args, p=params: np.gradient(x, *a, edge_order=order, **p), (x,), (x,))[1]
+            for a, b, c in zip(*[pa.tree.leaves(y) for y in (expected, found, followed)], strict=True):
+                np.testing.assert_allclose(b, a, rtol=1e-12)
+                np.testing.assert_allclose(c, a, rtol=1e-12)
+    pa.check_grads(lambda x, h: pa.gradient(x, h, axis=1, edge_order=2), (x, places), order=2)
+    pa.check_grads(lambda h: np.gradient(x, h)[0], (0.5,), order=2)
+
+
+# ---------------------------------------------------------------------- interpolation
+@settings(max_examples=60)
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=5, unique=True).map(sorted), st.data())
+def test_interpolation(knots, data):
+    xp = np.array(knots, float)
+    fp = np.array(data.draw(st.lists(st.integers(-4, 4), min_size=len(knots), max_size=len(knots))), float)
+    x = np.array(data.draw(st.lists(st.floats(-6, 6) | st.sampled_from(knots), max_size=5)), float)
+    ends = data.draw(st.sampled_from([{}, {"left": -7.0}, {"left": 1.5, "right": 2.5}, {"period": 3.5}]))
+    expected = np.interp(x, xp, fp, **ends)
+    np.testing.assert_array_equal(pa.interp(x, xp, fp, **ends), expected)
+    followed = pa.jvp(lambda x, fp: np.interp(x, xp, fp, **ends), (x, fp), (0 * x, fp))
+    np.testing.assert_allclose(followed[0], expected, atol=1e-14)
+    if not ends:
+        np.testing.assert_allclose(followed[1], expected, atol=1e-14)  # linear in fp
+    np.testing.assert_allclose(pa.vmap(lambda x: np.interp(x, xp, fp, **ends))(x), expected, atol=1e-14)
+
+
+def test_slope_of_interpolation_at_knots_and_beyond():
+    xp, fp = np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 0.0])
+    slope = pa.vmap(pa.derivative(lambda x: pa.interp(x, xp, fp)))
+    found = slope(np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0, np.inf, -np.inf]))
+    np.testing.assert_array_equal(found, [0.0, 2.0, 2.0, -1.0, -1.0, -1.0, 0.0, 0.0, 0.0])
+
+
+def test_interpolation_where_something_is_not_finite():
+    x, xp, fp = np.array([np.inf, -np.inf, 0.5]), np.arange(3.0), np.array([1.0, 3.0, 2.0])
+    cts = pa.vjp(pa.interp, x, xp, fp)[1](np.ones(3))
+    np.testing.assert_array_equal(cts[0], [0.0, 0.0, 2.0])
+    np.testing.assert_array_equal(cts[1], [-1.0, -1.0, 0.0])
+    np.testing.assert_array_equal(cts[2], [1.5, 0.5, 1.0])
+    assert np.isnan(pa.interp(np.nan, xp, fp)) and np.isnan(pa.jvp(lambda x: pa.interp(x, xp, fp), (np.nan,), (1.0,))[0])
+    steps = np.array([0.0, 1.0, 1.0, 2.0])  # a jump
+    assert pa.interp(1.0, steps, np.arange(4.0)) == np.interp(1.0, steps, np.arange(4.0))
+    assert all(np.isfinite(c).all() for c in pa.vjp(pa.interp, np.array([0.5, 1.0]), steps, np.arange(4.0))[1](np.ones(2)))
+
+
+def test_interpolation_in_double_precision():
+    x, xp, fp = (np.arange(3, dtype=np.float32),) * 3
+    assert pa.interp(x, xp, fp).dtype == np.interp(x, xp, fp).dtype == np.float64
+    assert pa.grad(lambda x: pa.sum(pa.interp(x, xp, fp)))(x).dtype == np.float32
+
+
+def test_trapezoid(rng):
+    y, x = rng.standard_normal((3, 4)), np.cumsum(rng.uniform(0.5, 1.5, 4))
+    for params in ({}, {"dx": 0.5}, {"x": x}, {"axis": 0}, {"x": y, "axis": 1}, {"x": x[:3], "axis": 0}):
+        np.testing.assert_allclose(pa.trapezoid(y, **params), np.trapezoid(y, **params))
+        np.testing.assert_allclose(pa.jvp(lambda y, p=params: np.trapezoid(y, **p), (y,), (y,))[1], np.trapezoid(y, **params))
+    pa.check_grads(lambda y, x: pa.trapezoid(y, x), (y, x), order=2)
+    check_rule(pa.trapezoid, y, x=x)
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: pa.diff(np.ones(2), n=-1), "diff: n must not be negative"),
+    (lambda: pa.diff(1.0), "diff: axis -1 is out of range"),
+    (lambda: pa.diff(np.ones(2), prepend=np.ones((1, 1))), r"diff: ndarray\(float64\[1, 1\]\) cannot be joined to"),
+    (lambda: pa.cumsum(np.ones(2), axis=1), "cumsum.*axis 1 is out of bounds"),
+    (lambda: pa.cumulative_sum(np.ones((2, 2))), r"cumulative_sum: .* has 2 axes; name the axis"),
+    (lambda: pa.gradient(np.ones(1)), "gradient: axis 0 of .* has fewer than 2 samples"),
+    (lambda: pa.gradient(np.ones((2, 2)), 1.0, 1.0, 1.0), "gradient: 3 spacings for 2 axes"),
+    (lambda: pa.gradient(np.ones(3), np.ones(2)), "gradient: spacing .* give a number or 3 places"),
+    (lambda: pa.interp(1.0, np.ones((2, 2)), np.ones((2, 2))), "interp"),
+    (lambda: pa.jvp(lambda x: pa.interp(x, np.ones(2), np.ones(3)), (1.0,), (1.0,)), "interp: xp is .* both are vectors"),
+])  # fmt: skip
+def test_refusals(call, text):
+    with pytest.raises(pa.ShapeError, match=text):
+        call()

@@ -1,0 +1,566 @@
+"""Linear algebra: hard points, conventions and errors, against NumPy, SciPy, finite differences and loops.
+
+The samples of the cards cover what is regular; the operations on Hermitian matrices are composed here with a map onto them.
+"""
+
+import importlib
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polyad as pa
+from polyad import linalg, testing
+from polyad.dsl.ops.powers import cheapest_splits
+
+
+def same(x, y, rtol=1e-10, atol=1e-12):
+    np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
+
+
+def random(seed, *shape, kind="real"):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape)
+    return x + 1j * rng.standard_normal(shape) if kind == "complex" else x
+
+
+def regular(seed, n, *lead, kind="real"):
+    """Well-conditioned square matrices."""
+    return random(seed, *lead, n, n, kind=kind) * 0.3 + 2.0 * np.eye(n)
+
+
+def adjoint(x):
+    return pa.conj(pa.matrix_transpose(x))
+
+
+kinds = st.sampled_from(["real", "complex"])
+seeds = st.integers(0, 2**32 - 1)
+sizes = st.integers(1, 4)
+few = settings(max_examples=15)
+
+
+# --- cases from public trackers --------------------------------------------------------------------------------
+
+
+def test_b2_det_at_a_triangular_matrix():
+    a = np.array([[1, 0, 0], [0, 2, 0], [0, np.pi, 3]])
+    same(pa.grad(linalg.det)(a), [[6, 0, 0], [0, 3, -np.pi], [0, 0, 2]])
+
+
+def test_b4_solve_at_the_identity():
+    b = np.array([1.0, 3.0])
+    for solve in (linalg.solve, np.linalg.solve):
+        same(pa.grad(lambda a, solve=solve: pa.sum(solve(a, b)))(np.eye(2)), [[-1, -3], [-1, -3]])
+    same(pa.grad(lambda a: np.sum(np.linalg.solve(a, [1.0, 3.0])))(np.eye(2)), [[-1, -3], [-1, -3]])
+
+
+@pytest.mark.parametrize("norm", [linalg.norm, linalg.vector_norm, np.linalg.norm])
+def test_c10_norm_at_zero(norm):
+    for f in (lambda x: norm(x), lambda x: norm(x) ** 2, lambda x: pa.exp(-(norm(x) ** 2))):
+        same(pa.grad(f)(np.zeros(2)), np.zeros(2))
+        same(pa.jacfwd(f)(np.zeros(2)), np.zeros(2))
+
+
+def rebuilt(x):
+    w, v = linalg.eigh(x)
+    return (v * w) @ adjoint(v)
+
+
+def test_c30_eigenvectors_of_equal_eigenvalues():
+    """Finite. A rule of eigh knows only slopes by w and v, and at eye(2) those of `rebuilt` are also those of w and vᵀv, which
+    do not depend on v; so the part inside the eigenspace cannot be told from them, and counts as 0."""
+    same(pa.grad(lambda x: pa.sum(rebuilt(x)))(np.eye(2)), np.eye(2))
+    apart = np.diag([1.0, 1.0 + 1e-6])
+    same(pa.grad(lambda x: pa.sum(rebuilt(x)))(apart), np.ones((2, 2)), rtol=1e-6)
+    for x in (np.eye(3), np.zeros((3, 3)), np.diag([1.0, 1.0, 2.0])):
+        same(pa.grad(lambda x: pa.sum(linalg.eigh(x).eigenvalues))(x), np.eye(3))
+        same(pa.grad(lambda x: pa.sum(linalg.eigvalsh(x)))(x), np.eye(3))
+        v = lambda x: linalg.eigh(x).eigenvectors
+        same(pa.grad(lambda x: pa.sum(random(1, 3, 3) * (v(x) @ v(x).T)))(x), np.zeros((3, 3)))
+
+
+def test_projection_onto_an_eigenspace():
+    """Smooth where its eigenvalues are equal but apart from the others."""
+    x, weights = np.diag([1.0, 1.0, 3.0]), random(2, 3, 3)
+
+    def f(m):
+        v = linalg.eigh((m + pa.matrix_transpose(m)) / 2)[1][:, :2]
+        return pa.sum(weights * (v @ v.T))
+
+    pa.check_grads(f, (x,), order=1)
+
+
+# --- determinants ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_det_of_singular_matrices(rank):
+    """A polynomial, with the cofactors as slopes and the same for the second derivative."""
+    x = random(3, 4, rank) @ random(4, rank, 4)
+    minors = np.array([[np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(4)] for i in range(4)])
+    signs = (-1.0) ** np.add.outer(np.arange(4), np.arange(4))
+    same(pa.grad(linalg.det)(x), minors * signs, atol=1e-10)
+    same(linalg.adjugate(x), (minors * signs).T, atol=1e-10)
+    pa.check_grads(linalg.det, (x,), order=2, atol=1e-5)
+
+
+def test_slogdet_where_det_overflows():
+    x = np.eye(200) * 1e10
+    sign, logabsdet = linalg.slogdet(x)
+    assert sign == 1 and np.isfinite(logabsdet)
+    same(pa.grad(lambda x: linalg.slogdet(x).logabsdet)(x), np.eye(200) * 1e-10)
+    same(linalg.slogdet(np.zeros((2, 2))), (0, -np.inf))
+    with pytest.raises(np.linalg.LinAlgError):
+        pa.grad(lambda x: linalg.slogdet(x).logabsdet)(np.zeros((2, 2)))
+
+
+# --- properties on random matrices -----------------------------------------------------------------------------
+
+
+@few
+@given(seeds, sizes, kinds)
+def test_solve_and_inverse(seed, n, kind):
+    a, b = regular(seed, n, kind=kind), random(seed, n, kind=kind)
+    same(a @ linalg.solve(a, b), b)
+    same(linalg.inv(a) @ a, np.eye(n), atol=1e-9)
+    pa.check_grads(linalg.solve, (a, b))
+    pa.check_grads(lambda a: linalg.solve(a, a), (a,), order=1)  # constant
+    same(pa.grad(lambda a: pa.real(pa.sum(linalg.inv(a) @ a)))(a), np.zeros((n, n)), atol=1e-9)
+
+
+@few
+@given(seeds, sizes, kinds)
+def test_factors_rebuild_their_matrix(seed, n, kind):
+    """The derivative of a product of factors is that of the matrix."""
+    positive = regular(seed, n, kind=kind)
+    positive = positive @ positive.conj().T
+    weights = random(seed + 1, n, n, kind=kind)
+    weights = weights + weights.conj().T  # Hermitian: then so is the gradient
+
+    def by_cholesky(x, upper=False):
+        c = linalg.cholesky(x, upper=upper)
+        return adjoint(c) @ c if upper else c @ adjoint(c)
+
+    def by_svd(x):
+        u, s, vh = linalg.svd(x)
+        return (u * s) @ vh
+
+    def by_qr(x):
+        q, r = linalg.qr(x)
+        return q @ r
+
+    def by_lu(x):
+        p, l, u = linalg.lu(x)  # noqa: E741
+        return p @ l @ u
+
+    def by_eig(x):
+        w, v = linalg.eig(x)
+        return (v * w) @ linalg.inv(v)
+
+    upper = lambda x: by_cholesky(x, upper=True)
+    for f in (by_cholesky, upper, rebuilt, by_svd, by_qr, by_lu, by_eig):
+        same(f(positive), positive, atol=1e-9)
+        found = pa.grad(lambda x, f=f: pa.real(pa.sum(f(x) * weights)))(positive)
+        same(found, weights, rtol=1e-6, atol=1e-6)
+
+
+def hermitian(make):
+    """A card of functions of the Hermitian part."""
+    return pa.composite(kernel=None, numpy=(), samples=())(make)
+
+
+@hermitian
+def factor(x, /, upper=False):
+    return linalg.cholesky(x @ adjoint(x) + 2.0 * np.eye(3), upper=upper)
+
+
+@hermitian
+def spectrum(x, /, UPLO="L"):
+    x = (x + adjoint(x)) * 0.5
+    w, v = linalg.eigh(x, UPLO=UPLO)
+    return w, linalg.eigvalsh(x, UPLO=UPLO), (v * pa.exp(pa.expand_dims(w, -2))) @ adjoint(v)
+
+
+@hermitian
+def singular(x, /):
+    u, s, vh = linalg.svd(x, full_matrices=False)
+    return s, (u * pa.exp(pa.expand_dims(s, -2))) @ vh
+
+
+@pytest.mark.parametrize("kind", ["real", "complex"])
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_rules_on_hermitian_matrices(kind, lead):
+    x = random(5, *lead, 3, 3, kind=kind)
+    for upper in (False, True):
+        testing.check_rule(factor, x, upper=upper)
+    for UPLO in "LU":
+        testing.check_rule(spectrum, x, UPLO=UPLO)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 3), (2, 3)])
+def test_rules_of_complex_singular_vectors(shape):
+    testing.check_rule(singular, random(6, *shape, kind="complex"))
+
+
+def test_one_triangle_is_read():
+    x = regular(7, 3)
+    x = x @ x.T
+    lower, upper = np.tril(x) + np.triu(np.full((3, 3), np.nan), 1), np.triu(x) + np.tril(np.full((3, 3), np.nan), -1)
+    same(linalg.cholesky(lower), np.linalg.cholesky(x))
+    same(linalg.cholesky(upper, upper=True), np.linalg.cholesky(x).T)
+    same(linalg.eigvalsh(lower), np.linalg.eigvalsh(x))
+    same(linalg.eigh(upper, UPLO="U")[0], np.linalg.eigvalsh(x))
+    for f in (linalg.cholesky, linalg.eigvalsh, lambda x: linalg.eigvalsh(x, UPLO="U")):
+        g = pa.grad(lambda x, f=f: pa.sum(f(x) * np.arange(1.0, 4.0)))(x)
+        same(g, g.T)
+
+
+@few
+@given(seeds, sizes)
+def test_eigenvectors_keep_their_phase(seed, n):
+    """Length 1, and the largest element real, along any curve."""
+    x, dx = regular(seed, n), random(seed + 1, n, n)
+    (w, v), (dw, dv) = pa.jvp(linalg.eig, (x,), (dx,))
+    pivots = np.abs(v).argmax(axis=0), np.arange(n)
+    same(np.sum(v.conj() * dv, axis=0).real, np.zeros(n), atol=1e-6)
+    same(dv[pivots].imag, np.zeros(n), atol=1e-6)
+    same(x @ dv + dx @ v, dv * w + v * dw, rtol=1e-5, atol=1e-5)
+    same(dw, pa.jvp(linalg.eigvals, (x,), (dx,))[1], atol=1e-6)
+
+
+# --- triangular systems ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("trans", [0, 1, 2, "N", "T", "C"])
+@pytest.mark.parametrize("unit_diagonal", [False, True])
+def test_solve_triangular(monkeypatch, installed, lower, trans, unit_diagonal):
+    a, b = regular(8, 3, kind="complex"), random(9, 3, 2, kind="complex")
+    params = {"lower": lower, "trans": trans, "unit_diagonal": unit_diagonal}
+    expected = scipy.linalg.solve_triangular(a, b, **params)
+    if not installed:
+        monkeypatch.setattr(importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    same(linalg.solve_triangular(a, b, **params), expected)
+    same(linalg.solve_triangular(a, b[:, 0], **params), expected[:, 0])
+    same(linalg.solve_triangular(np.stack([a, a]), b, **params), [expected] * 2)
+    unread = np.triu(np.full((3, 3), np.nan), 1) if lower else np.tril(np.full((3, 3), np.nan), -1)
+    same(linalg.solve_triangular(np.where(np.isnan(unread), unread, a), b, **params), expected)
+
+
+def test_cho_solve():
+    a, b = regular(10, 3, kind="complex"), random(11, 3)
+    a = a @ a.conj().T
+    for upper in (False, True):
+        same(linalg.cho_solve(linalg.cholesky(a, upper=upper), b, lower=not upper), np.linalg.solve(a, b))
+
+
+# --- least squares ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 3), (2, 4)])
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_lstsq(shape, columns):
+    a, b = random(12, *shape), random(13, shape[0], *columns)
+    found, expected = linalg.lstsq(a, b), np.linalg.lstsq(a, b)
+    for x, y in zip(found, expected, strict=True):
+        same(x, y)
+        assert np.shape(x) == np.shape(y)
+    pa.check_grads(lambda a, b: linalg.lstsq(a, b).x, (a, b), order=1)
+
+
+def test_pinv_of_constant_rank():
+    """Right also where singular values are equal, and at rank-deficient matrices along directions that keep the rank."""
+    same(pa.jvp(linalg.pinv, (np.eye(3),), (random(14, 3, 3),))[1], -random(14, 3, 3))
+    f = lambda left, right: linalg.pinv(left @ right)
+    pa.check_grads(f, (random(15, 4, 2), random(16, 2, 3)), order=1)
+    assert linalg.pinv(np.zeros((2, 3))).shape == (3, 2)
+
+
+@pytest.mark.parametrize("x", [np.ones((3, 3)), np.eye(2), np.zeros((2, 2)), np.ones((2, 2, 3)), np.zeros(3), np.ones(2)])
+def test_matrix_rank_and_cond(x):
+    assert np.array_equal(linalg.matrix_rank(x), np.linalg.matrix_rank(x))
+    if x.ndim > 1 and np.any(x):
+        same(1 / linalg.cond(x), 1 / np.linalg.cond(x))
+    if x.ndim == 2 and np.linalg.matrix_rank(x) == x.shape[0]:
+        for p in (None, 1, -1, 2, -2, np.inf, "fro"):
+            same(linalg.cond(x, p), np.linalg.cond(x, p))
+
+
+# --- norms -----------------------------------------------------------------------------------------------------
+
+vector_orders = [None, 0, 1, 2, 3, 0.5, -1, np.inf, -np.inf]
+matrix_orders = [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("kind", ["real", "complex"])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_norms_are_numpys(kind, keepdims):
+    x = random(17, 2, 3, 4, kind=kind)
+    for axis in (0, 1, -1):
+        for p in vector_orders:
+            same(linalg.norm(x, p, axis, keepdims), np.linalg.norm(x, p, axis, keepdims))
+    for axis in ((0, 1), (2, 0), (-1, -2)):
+        for p in matrix_orders:
+            same(linalg.norm(x, p, axis, keepdims), np.linalg.norm(x, p, axis, keepdims))
+    for p in matrix_orders[1:]:
+        same(linalg.matrix_norm(x, ord=p, keepdims=keepdims), np.linalg.matrix_norm(x, ord=p, keepdims=keepdims))
+    for axis in (None, 1, (0, 2)):
+        for p in vector_orders[1:]:
+            same(
+                linalg.vector_norm(x, axis=axis, ord=p, keepdims=keepdims),
+                np.linalg.vector_norm(x, axis=axis, ord=p, keepdims=keepdims),
+            )
+    same(linalg.norm(x, keepdims=keepdims), np.linalg.norm(x, keepdims=keepdims))
+
+
+def test_norms_at_zero_have_slope_zero():
+    for p in (None, 1, 2, 3, np.inf):
+        g = pa.grad(lambda x, p=p: linalg.norm(x, ord=p))(np.zeros(3))
+        same(g, np.zeros(3))
+    for p in matrix_orders[:-1]:
+        if p not in (-1, -2):
+            same(pa.grad(lambda x, p=p: linalg.norm(x, ord=p))(np.zeros((2, 3))), np.zeros((2, 3)))
+    rows = np.array([[0.0, 0.0], [3.0, 4.0]])
+    same(pa.grad(lambda x: pa.sum(linalg.norm(x, axis=1)))(rows), [[0, 0], [0.6, 0.8]])
+    assert np.isnan(linalg.norm(np.array([1.0, np.nan])))
+
+
+# --- powers and products ---------------------------------------------------------------------------------------
+
+
+@few
+@given(st.lists(st.integers(1, 6), min_size=3, max_size=6), seeds)
+def test_multi_dot(lengths, seed):
+    xs = [random(seed, n, m) for n, m in zip(lengths, lengths[1:], strict=False)]
+    same(linalg.multi_dot(xs), np.linalg.multi_dot(xs), atol=1e-9)
+    vectors = [xs[0][0], *xs[1:-1], xs[-1][:, 0]]
+    same(linalg.multi_dot(vectors), np.linalg.multi_dot(vectors), atol=1e-9)
+
+
+def test_multi_dot_takes_the_cheapest_order():
+    assert cheapest_splits([10, 100, 5, 50])[0, 2] == 1  # (a b) c
+    assert cheapest_splits([50, 5, 100, 10])[0, 2] == 0  # a (b c)
+
+
+@few
+@given(seeds, sizes, st.integers(-3, 6), kinds)
+def test_matrix_power(seed, n, power, kind):
+    x = regular(seed, n, 2, kind=kind)
+    same(linalg.matrix_power(x, power), np.linalg.matrix_power(x, power), rtol=1e-8)
+
+
+def test_matrix_power_of_integers():
+    x = np.array([[1, 1], [1, 0]])
+    y = linalg.matrix_power(x, 10)
+    assert y.dtype == x.dtype and y[0, 1] == 55
+
+
+@few
+@given(seeds, sizes, kinds)
+def test_expm(seed, n, kind):
+    x, dx = random(seed, n, n, kind=kind), random(seed + 1, n, n, kind=kind)
+    y, dy = pa.jvp(linalg.expm, (x,), (dx,))
+    same(y, scipy.linalg.expm(x), atol=1e-9)
+    same(dy, scipy.linalg.expm_frechet(x, dx, compute_expm=False), rtol=1e-8, atol=1e-8)
+
+
+# --- under every transformation --------------------------------------------------------------------------------
+
+SQUARE = regular(20, 3, 2)
+CALLS = {
+    "solve": lambda x: np.linalg.solve(x, np.ones((3, 2))),
+    "inv": lambda x: np.linalg.inv(x),
+    "det": lambda x: np.linalg.det(x),
+    "slogdet": lambda x: np.linalg.slogdet(x).logabsdet,
+    "cholesky": lambda x: np.linalg.cholesky(x @ np.matrix_transpose(x)),
+    "qr": lambda x: np.linalg.qr(x).R,
+    "qr-r": lambda x: np.linalg.qr(x, mode="r"),
+    "svd": lambda x: np.linalg.svd(x).S,
+    "svd-values": lambda x: np.linalg.svd(x, compute_uv=False),
+    "svdvals": lambda x: np.linalg.svdvals(x),
+    "eigh": lambda x: np.linalg.eigh(x).eigenvalues,
+    "eigvalsh": lambda x: np.linalg.eigvalsh(x, UPLO="U"),
+    "eig": lambda x: np.sum(np.linalg.eig(x).eigenvalues.real, axis=-1),
+    "pinv": lambda x: np.linalg.pinv(x[..., :2]),
+    "norm": lambda x: np.linalg.norm(x, "nuc", axis=(-2, -1)),
+    "vector_norm": lambda x: np.linalg.vector_norm(x, axis=-1, ord=3),
+    "matrix_norm": lambda x: np.linalg.matrix_norm(x, ord=2),
+    "cond": lambda x: np.linalg.cond(x),
+    "cond-1": lambda x: np.linalg.cond(x, 1),
+    "matrix_power": lambda x: np.linalg.matrix_power(x, -2),
+    "diagonal": lambda x: np.linalg.diagonal(x, offset=1),
+    "trace": lambda x: np.linalg.trace(x),
+    "matrix_transpose": lambda x: np.linalg.matrix_transpose(x),
+    "matmul": lambda x: np.linalg.matmul(x, x),
+    "vecdot": lambda x: np.linalg.vecdot(x, x),
+    "cross": lambda x: np.linalg.cross(x, np.arange(3.0)),
+    "multi_dot": lambda x: np.linalg.multi_dot([x[0], x[1], np.ones(3)]),
+    "outer": lambda x: np.linalg.outer(x[0, 0], x[0, 1]),
+    "tensordot": lambda x: np.linalg.tensordot(x, x, axes=((0, 1), (0, 1))),
+    "lstsq": lambda x: np.linalg.lstsq(x[0][:, :2], np.arange(3.0))[0],
+    "tensorsolve": lambda x: np.linalg.tensorsolve(x[0], np.arange(3.0)),
+    "tensorinv": lambda x: np.linalg.tensorinv(x[0], ind=1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_numpys_functions_on_followed_values(name):
+    f = CALLS[name]
+    expected = f(SQUARE)
+    same(pa.vjp(f, SQUARE)[0], expected)
+    same(pa.jvp(f, (SQUARE,), (SQUARE,))[0], expected)
+    same(pa.make_ir(f)(SQUARE)(SQUARE), expected)
+    same(pa.vmap(f)(SQUARE[None]), expected[None])
+    if name != "eigh" and name != "eigvalsh":  # their derivative is that along symmetric matrices
+        pa.check_grads(f, (SQUARE,), order=1)
+    rank = pa.vmap(np.linalg.matrix_rank)(SQUARE)
+    assert np.array_equal(rank, [3, 3])
+
+
+@pytest.mark.parametrize("under", [lambda f: pa.vjp(f, SQUARE), lambda f: pa.jvp(f, (SQUARE,), (SQUARE,)), lambda f: pa.vmap(f)(
+    SQUARE), lambda f: pa.make_ir(f)(SQUARE), lambda f: f(SQUARE)])  # fmt: skip
+def test_results_have_names(under):
+    def f(x):
+        parts = linalg.eigh(x), linalg.eig(x), linalg.svd(x), linalg.qr(x), linalg.slogdet(x)
+        names = [field for part in parts for field in type(part)._fields]
+        assert names == ["eigenvalues", "eigenvectors"] * 2 + ["U", "S", "Vh", "Q", "R", "sign", "logabsdet"]
+        return parts[0].eigenvalues + parts[2].S
+
+    under(f)
+
+
+# --- dtypes, sizes, errors -------------------------------------------------------------------------------------
+
+ON_SQUARES = [
+    linalg.inv, linalg.det, linalg.slogdet, linalg.adjugate, linalg.cholesky, linalg.eigh, linalg.eigvalsh, linalg.eig,
+    linalg.eigvals, linalg.expm,
+]  # fmt: skip
+ON_ALL = [linalg.qr, linalg.svd, linalg.svdvals, linalg.pinv, linalg.lu]
+
+
+@pytest.mark.parametrize("op", [*ON_SQUARES, *ON_ALL])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4", ">f8"])
+def test_dtypes_and_shapes_are_those_of_the_rule(op, dtype):
+    x = (np.eye(3) * 2 + np.arange(9).reshape(3, 3) % 2).astype(dtype)
+    x = ((x + x.T) / 2).astype(dtype) + np.eye(3, dtype=dtype)
+    for value in (x, np.asfortranarray(x), np.stack([x, x])[::-1]):
+        y, rule = op(value), pa.eval_shape(op, value)
+        for part, aval in zip(pa.tree.leaves(y), rule if isinstance(rule, tuple) else [rule], strict=True):
+            assert (part.shape, part.dtype) == (aval.shape, aval.dtype)
+    if dtype in ("f4", "c8"):
+        g = pa.grad(lambda x: pa.real(sum(pa.sum(part) for part in pa.tree.leaves(op(x)))))(x)
+        assert g.dtype == x.dtype
+
+
+@pytest.mark.parametrize("op", [*ON_SQUARES, *ON_ALL])
+def test_matrices_without_elements(op):
+    shapes = [(0, 0), (2, 0, 0), (0, 2, 2)] + ([(0, 2), (2, 0)] if op in ON_ALL else [])
+    call = (lambda x: op(x, full_matrices=False)) if op is linalg.svd else op
+    for shape in shapes:
+        x = np.zeros(shape)
+        rule = pa.eval_shape(op, x)
+        rule = rule if isinstance(rule, tuple) else [rule]
+        assert [part.shape for part in pa.tree.leaves(op(x))] == [aval.shape for aval in rule]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            g = pa.grad(lambda x: pa.real(sum(pa.sum(part) for part in pa.tree.leaves(call(x)))))(x)
+        assert g.shape == shape
+    assert linalg.solve(np.zeros((0, 0)), np.zeros(0)).shape == (0,)
+    assert linalg.norm(np.zeros(0)) == linalg.norm(np.zeros((0, 2)), 2) == 0
+
+
+def test_right_hand_sides_by_numpys_rule():
+    a, b = regular(21, 3, 2), random(22, 2, 3)
+    assert linalg.solve(a, b[0]).shape == (2, 3)
+    with pytest.raises(pa.ShapeError, match="solve"):
+        linalg.solve(a, b)  # two rows of three are no columns of three
+    loop = np.stack([np.linalg.solve(x, y) for x, y in zip(a, b, strict=True)])
+    same(pa.vmap(linalg.solve)(a, b), loop)
+    same(pa.vmap(linalg.solve, in_axes=(None, 0))(a[0], b), [np.linalg.solve(a[0], y) for y in b])
+    same(pa.vmap(linalg.solve, in_axes=(0, None))(a, b[0]), linalg.solve(a, b[0]))
+
+
+@pytest.mark.parametrize("f", [linalg.inv, linalg.solve, linalg.cholesky, lambda x: linalg.matrix_power(x, -1)])
+def test_singular_matrices(f):
+    call = (lambda x: f(x, np.ones(2))) if f is linalg.solve else f
+    for caught in (np.linalg.LinAlgError, pa.PolyadError, pa.LinAlgError, linalg.LinAlgError, ValueError):
+        with pytest.raises(caught, match=r"(solve|inv|cholesky)\(ndarray\(float64\[2, 2\]\)"):
+            call(np.zeros((2, 2)))
+    with pytest.raises(np.linalg.LinAlgError):
+        pa.grad(lambda x: pa.sum(call(x)))(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("op", ON_SQUARES)
+def test_shapes_that_do_not_fit(op):
+    name = op.__name__
+    for x in (np.zeros((2, 3)), np.zeros(3)):
+        for call in (op, lambda x: pa.make_ir(op)(x), lambda x: pa.vmap(op)(x[None])):
+            with pytest.raises(pa.ShapeError, match=f"{name}.*"):
+                call(x)
+
+
+@pytest.mark.parametrize(
+    ("f", "error", "text"),
+    [
+        (lambda: linalg.solve(np.eye(2), np.ones(3)), pa.ShapeError, r"solve.*\[2, 2\].*\[3\]"),
+        (lambda: pa.make_ir(linalg.solve)(np.eye(2), np.ones(3)), pa.ShapeError, "differ in their rows"),
+        (lambda: pa.make_ir(linalg.inv)(np.ones((2, 3))), pa.ShapeError, "not square; for other shapes see linalg.lstsq"),
+        (lambda: linalg.inv(np.eye(2, dtype=np.float16)), pa.DTypeError, "inv.*float16.*astype"),
+        (lambda: pa.make_ir(linalg.inv)(np.eye(2, dtype=np.float16)), pa.DTypeError, "inv: float16.*astype"),
+        (lambda: pa.grad(lambda x: pa.sum(linalg.svd(x)[0]))(np.ones((2, 3))), pa.MissingRuleError, "full_matrices=False"),
+        (lambda: pa.grad(lambda x: pa.sum(linalg.qr(x, mode="complete")[0]))(np.ones((3, 2))), pa.MissingRuleError, "reduced"),
+        (lambda: pa.make_ir(lambda x: linalg.qr(x, mode="raw"))(np.eye(2)), pa.ShapeError, "mode='raw'"),
+        (lambda: linalg.norm(np.ones((2, 2, 2)), ord=2), pa.ShapeError, "norm.*give axis"),
+        (lambda: linalg.norm(np.ones((2, 2)), axis=(0, 0)), pa.ShapeError, "two different ones"),
+        (lambda: linalg.norm(np.ones((2, 2)), axis=2), pa.ShapeError, "axis 2 is out of range"),
+        (lambda: linalg.norm(np.ones((2, 2)), ord=3), pa.ShapeError, "ord=3 is no order for matrices"),
+        (lambda: linalg.norm(np.ones(2), ord="nuc"), pa.ShapeError, "order for matrices"),
+        (lambda: linalg.matrix_norm(np.ones(2)), pa.ShapeError, "matrix_norm.*no matrix"),
+        (lambda: linalg.matrix_power(np.eye(2), 0.5), pa.ShapeError, "an integer, not 0.5"),
+        (lambda: linalg.multi_dot([np.eye(2), np.eye(3)]), pa.ShapeError, "do not fit each other"),
+        (lambda: linalg.multi_dot([np.eye(2)]), pa.ShapeError, "two matrices or more"),
+        (lambda: linalg.multi_dot([np.eye(2), np.ones(2), np.eye(2)]), pa.ShapeError, "only the first and the last"),
+        (lambda: linalg.tensorsolve(np.ones((2, 3)), np.ones(2)), pa.ShapeError, "no square system"),
+        (lambda: linalg.lstsq(np.ones((3, 2)), np.ones(2)), pa.ShapeError, "lstsq: 3 rows"),
+        (lambda: linalg.cond(np.zeros((0, 0))), pa.ShapeError, "no elements"),
+        (lambda: linalg.solve(np.eye(2), [1.0, 2.0]), pa.MethodError, "list"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_operation(f, error, text):
+    with pytest.raises(error, match=text):
+        f()
+
+
+# --- the namespace and Diagonal --------------------------------------------------------------------------------
+
+
+def test_names_of_the_standard():
+    names = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank
+    matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm"""
+    assert set(names.split()) <= set(linalg.__all__) <= set(dir(pa.linalg))
+    stack = random(23, 2, 3, 3)
+    same(linalg.diagonal(stack, offset=1), np.linalg.diagonal(stack, offset=1))
+    same(linalg.trace(stack), np.linalg.trace(stack))
+
+
+def test_diagonal_keeps_its_structure():
+    d, b = pa.Diagonal(np.array([2.0, 4.0])), np.array([[1.0, 2.0], [3.0, 4.0]])
+    dense = d.dense()
+    for f in (linalg.inv, linalg.cholesky, lambda d: linalg.matrix_power(d, 3), lambda d: linalg.matrix_power(d, -2),
+              lambda d: linalg.matrix_power(d, 0), lambda d: linalg.solve(d, d)):  # fmt: skip
+        assert type(f(d)) is pa.Diagonal
+        same(f(d).dense(), f(dense))
+    for f in (linalg.det, linalg.trace, linalg.diagonal, lambda d: linalg.diagonal(d, offset=1), linalg.slogdet,
+              lambda d: linalg.solve(d, b), lambda d: linalg.solve(d, b[0]), lambda d: pa.trace(d, offset=-1)):  # fmt: skip
+        same(f(d), f(dense))
+    g = pa.grad(lambda d: linalg.slogdet(d).logabsdet + pa.sum(linalg.solve(d, b)))(d)
+    assert type(g) is pa.Diagonal
+    same(g.diag, 1 / d.diag - b.sum(1) / d.diag**2)
+    with pytest.raises(pa.ShapeError, match="rows differ"):
+        linalg.solve(d, np.ones(3))
+    with pytest.raises(np.linalg.LinAlgError):
+        linalg.cholesky(-d)

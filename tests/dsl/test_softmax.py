@@ -1,0 +1,117 @@
+"""Functions of rows at infinities, with weights and masks, against SciPy and finite differences."""
+
+import numpy as np
+import pytest
+import scipy.special
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+import polyad as pa
+
+inf = np.inf
+tables = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=4), elements=st.floats(-800, 800))
+
+
+@given(tables, st.sampled_from([0, 1, None, (0, 1)]))
+def test_as_scipy(x, axis):
+    np.testing.assert_allclose(pa.logsumexp(x, axis=axis), scipy.special.logsumexp(x, axis=axis), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(pa.softmax(x, axis=axis), scipy.special.softmax(x, axis=axis), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(pa.log_softmax(x, axis=axis), scipy.special.log_softmax(x, axis=axis), rtol=1e-12, atol=1e-12)
+    g = pa.grad(lambda x: pa.sum(pa.logsumexp(x, axis=axis)))(x)
+    np.testing.assert_allclose(g, scipy.special.softmax(x, axis=axis), rtol=1e-12, atol=1e-300)
+
+
+# ---------------------------------------------------------------------- infinities
+def test_logsumexp_of_nothing_but_minus_infinity():
+    f = lambda x: pa.logsumexp(pa.stack([pa.asarray(-inf), -inf + x]))
+    assert f(1.0) == -inf
+    assert pa.grad(f)(1.0) == 0 and pa.jvp(f, (1.0,), (1.0,))[1] == 0
+    assert pa.grad(pa.grad(f))(1.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "value", "slopes"),
+    [
+        ([-inf, 0.0, 0.0], np.log(2.0), [0, 0.5, 0.5]), ([-inf, -inf], -inf, [0, 0]), ([inf, 0.0], inf, [0, 0]),
+        ([inf, -inf], inf, [0, 0]), ([inf, inf], inf, [0, 0]),
+    ],
+)  # fmt: skip
+def test_logsumexp_of_infinities(x, value, slopes):
+    x = np.array(x)
+    assert pa.logsumexp(x) == value
+    for mode in (pa.jacrev, pa.jacfwd):
+        np.testing.assert_allclose(mode(pa.logsumexp)(x), slopes)
+    assert np.all(np.isfinite(pa.hessian(pa.logsumexp)(x)))
+    np.testing.assert_array_equal(pa.logsumexp(np.stack([x, 0 * np.ones(len(x))]), axis=1)[0], value)
+
+
+def test_nan_is_not_hidden():
+    assert np.isnan(pa.logsumexp(np.array([np.nan, -inf]))) and np.isnan(pa.softmax(np.array([np.nan, 0.0]))).all()
+
+
+def test_masked_rows_of_softmax():
+    x = np.array([[-inf, 1.0, 1.0], [-inf, -inf, -inf]])
+    np.testing.assert_array_equal(pa.softmax(x), [[0, 0.5, 0.5], [0, 0, 0]])
+    np.testing.assert_allclose(pa.log_softmax(x), [[-inf, -np.log(2), -np.log(2)], [-inf] * 3])
+    weights = np.arange(6.0).reshape(2, 3)
+    g = pa.grad(lambda x: pa.sum(pa.softmax(x) * weights))(x)
+    np.testing.assert_allclose(g, [[0, -0.25, 0.25], [0, 0, 0]])
+    picked = pa.grad(lambda x: pa.log_softmax(x)[0, 1])(x)
+    np.testing.assert_allclose(picked, [[0, 0.5, -0.5], [0, 0, 0]])
+    assert np.all(np.isfinite(pa.hessian(lambda x: pa.sum(pa.softmax(x) * weights))(x)))
+
+
+def test_precision_where_softmax_is_tiny():
+    x = np.array([0.0, -800.0])
+    assert pa.log_softmax(x)[1] == -800 and pa.grad(lambda x: pa.log_softmax(x)[1])(x)[1] == 1
+
+
+# ---------------------------------------------------------------------- weights
+def test_weights():
+    rng = np.random.default_rng(0)
+    x, b = rng.standard_normal((2, 3)), rng.standard_normal(3)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(pa.logsumexp(x, axis=1, b=abs(b)), scipy.special.logsumexp(x, axis=1, b=abs(b)))
+    pa.check_grads(lambda x, b: pa.logsumexp(x, axis=1, b=b), (x, abs(b)), order=2)
+
+
+def test_elements_of_weight_zero_do_not_count():
+    x, b = np.array([inf, 900.0, 1.0]), np.array([0.0, 0.0, 2.0])
+    assert pa.logsumexp(x, b=b) == 1 + np.log(2.0)
+    np.testing.assert_array_equal(pa.grad(lambda x: pa.logsumexp(x, b=b))(x), [0, 0, 1])
+    by_weight = pa.grad(lambda b: pa.logsumexp(np.array([0.5, 1.0]), b=b))(np.array([0.0, 2.0]))
+    np.testing.assert_allclose(by_weight, np.exp(np.array([0.5, 1.0]) - 1 - np.log(2)))
+    assert pa.logsumexp(np.zeros(2), b=np.zeros(2)) == -inf
+
+
+def test_weights_broadcast_under_vmap():
+    x, b = np.arange(3.0), np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
+    found = pa.vmap(lambda b: pa.logsumexp(x, b=b))(b)
+    np.testing.assert_allclose(found, scipy.special.logsumexp(np.stack([x, x]), axis=1, b=b))
+    np.testing.assert_allclose(pa.logsumexp(x, axis=1, b=b), found)
+
+
+# ---------------------------------------------------------------------- shapes, dtypes
+def test_empty_scalar_float32_integers():
+    assert pa.logsumexp(np.ones((0, 2))) == -inf and pa.logsumexp(np.ones((0, 2)), axis=0).shape == (2,)
+    assert pa.logsumexp(np.ones((0, 2)), axis=1, keepdims=True).shape == (0, 1)
+    assert pa.logsumexp(2.0) == 2 and pa.logsumexp(np.arange(3)).dtype == np.float64
+    for f in (pa.logsumexp, pa.softmax, pa.log_softmax, pa.standardize):
+        assert f(np.ones((2, 3), np.float32)).dtype == np.float32
+        assert f(np.ones((2, 3))[:, ::2]).shape in ((), (2, 2))
+    assert pa.grad(lambda x: pa.logsumexp(x))(np.ones(2, np.float32)).dtype == np.float32
+
+
+def test_standardize():
+    x = np.random.default_rng(0).standard_normal((4, 50)) * 3 + 2
+    y = pa.standardize(x, eps=0.0)
+    np.testing.assert_allclose(y.mean(-1), 0, atol=1e-14)
+    np.testing.assert_allclose(y.std(-1), 1)
+    assert np.all(pa.standardize(np.ones(3)) == 0) and np.all(np.isfinite(pa.jacobian(pa.standardize)(np.ones(3))))
+
+
+@pytest.mark.parametrize("f", [pa.logsumexp, pa.softmax, pa.log_softmax, pa.standardize])
+def test_axes_out_of_range_are_named(f):
+    with pytest.raises(pa.ShapeError, match="axis 2"):
+        f(np.ones((2, 3)), axis=2)

@@ -1,0 +1,248 @@
+"""Spread, order statistics, averages, covariances, counts: against NumPy, and where they are singular or not numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+import polyad as pa
+from polyad.dsl.ops.order_statistics import METHODS
+from polyad.testing import check_rule
+
+numbers = nps.arrays(np.float64, nps.array_shapes(max_dims=3, min_side=1, max_side=4), elements=st.integers(-5, 5))
+
+
+def gappy(x, rng):
+    return np.where(rng.integers(0, 3, x.shape) == 0, np.nan, x)
+
+
+def choose_axis(data, x):
+    return data.draw(st.sampled_from([None, *range(-x.ndim, x.ndim), tuple(range(x.ndim))]))
+
+
+def check(name, x, *args, **params):
+    """Plain, NumPy's under a derivative, in lanes and in a program."""
+    expected = getattr(np, name)(x, *args, **params)
+    f = lambda x: getattr(np, name)(x, *args, **params)
+    lanes = np.stack([x, x])
+    for found in (getattr(pa, name)(x, *args, **params), pa.jvp(f, (x,), (x,))[0], pa.make_ir(f)(x)(x), pa.vmap(f)(lanes)[0]):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
+@settings(max_examples=40)
+@given(numbers, st.data())
+def test_spread(x, data):
+    axis, keepdims = choose_axis(data, x), data.draw(st.booleans())
+    for name in ("var", "std", "ptp", "median"):
+        check(name, x, axis=axis, keepdims=keepdims)
+    n = x.size if axis is None or isinstance(axis, tuple) else x.shape[axis]
+    if n > 1:
+        check("var", x, axis=axis, ddof=1)
+        check("std", x, axis=axis, correction=1)
+    for values in (x.astype(np.float32), x.astype(int), x + 1j):
+        for name in ("var", "std"):
+            assert getattr(pa, name)(values, axis=axis).dtype == getattr(np, name)(values, axis=axis).dtype
+            np.testing.assert_allclose(getattr(pa, name)(values, axis=axis), getattr(np, name)(values, axis=axis), rtol=1e-5)
+
+
+def test_deviation_of_equal_elements_has_slope_0():
+    x = np.ones((2, 3))
+    for std in (pa.std, np.std, pa.nanstd, lambda x: x.std()):
+        np.testing.assert_array_equal(pa.grad(std)(x), np.zeros((2, 3)))
+        assert pa.jvp(std, (x,), (np.eye(2, 3),))[1] == 0.0
+        assert not pa.hessian(std)(np.ones(2)).any()
+
+
+def test_given_mean(rng):
+    x = rng.standard_normal((3, 4))
+    m = x.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(pa.var(x, axis=1, mean=m), np.var(x, axis=1, mean=m))
+    slope = pa.grad(lambda m: pa.sum(pa.var(x, axis=1, mean=m)))(m + 1.0)
+    np.testing.assert_allclose(slope, np.full((3, 1), 2.0))
+
+
+def test_no_degrees_of_freedom():
+    with np.errstate(all="ignore"):
+        assert np.isnan(pa.var(np.ones(1), ddof=1)) and np.isnan(pa.nanvar(np.ones(1), ddof=2))
+
+
+# ---------------------------------------------------------------------- order statistics
+@settings(max_examples=60)
+@given(numbers, st.data(), st.sampled_from(list(METHODS)))
+def test_quantiles(x, data, method):
+    axis, keepdims = choose_axis(data, x), data.draw(st.booleans())
+    fraction = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0, 1)
+    for q in (data.draw(fraction), np.array(data.draw(st.lists(fraction, min_size=1, max_size=3)))):
+        check("quantile", x, q, axis=axis, method=method, keepdims=keepdims)
+        gaps = gappy(x, np.random.default_rng(x.size))
+        if np.isfinite(gaps).any(axis=axis).all():
+            check("nanquantile", gaps, q, axis=axis, method=method, keepdims=keepdims)
+    check("percentile", x, 100 * data.draw(fraction), axis=axis, method=method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_derivative_goes_to_the_elements_taken(method, rng):
+    x, q = rng.permutation(7) * 1.3, np.array([0.17, 0.52, 0.86])
+    check_rule(pa.quantile, x, 0.37, method=method)
+    slopes = pa.jacobian(lambda x: np.quantile(x, q, method=method))(x)
+    np.testing.assert_allclose(slopes.sum(axis=1), 1.0)
+    np.testing.assert_allclose(slopes @ x, np.quantile(x, q, method=method))
+
+
+def test_derivative_by_the_fraction():
+    x = np.array([1.0, 4.0, 2.0])
+    assert pa.grad(lambda q: pa.quantile(x, q))(0.3) == 2.0
+    assert pa.grad(lambda q: pa.quantile(x, q, method="lower"))(0.3) == 0.0
+    np.testing.assert_allclose(pa.vmap(pa.derivative(lambda q: np.percentile(x, q)))(np.array([10.0, 80.0])), [0.02, 0.04])
+    np.testing.assert_array_equal(pa.grad(lambda x: pa.median(x))(np.array([3.0, 1.0, 2.0, 2.0])), [0.0, 0.0, 0.5, 0.5])
+
+
+def test_not_numbers_and_infinities():
+    x = np.array([[1.0, np.nan, 2.0], [3.0, 1.0, 2.0]])
+    for name, args in (("median", ()), ("quantile", (0.3,)), ("percentile", (40.0,))):
+        check(name, x, *args, axis=1)
+        check(name, x, *args)
+    infinite = np.array([np.inf, 1.0, np.inf, np.inf])
+    check("median", infinite)
+    np.testing.assert_array_equal(pa.grad(pa.median)(infinite), [0.5, 0.0, 0.5, 0.0])
+    np.testing.assert_array_equal(pa.grad(pa.nanmedian)(np.array([np.nan, 1.0, 5.0])), [0.0, 0.5, 0.5])
+
+
+def test_dtypes_of_quantiles():
+    x = np.arange(5, dtype=np.float32)
+    for q in (0.3, np.float32(0.3), np.float64(0.3), np.array([0.3])):
+        for values in (x, x.astype(int)):
+            for method in ("linear", "lower"):
+                expected = np.quantile(values, q, method=method)
+                f = lambda v, q=q, m=method: pa.quantile(v, q, method=m)
+                assert f(values).dtype == pa.make_ir(f)(values).outputs[0].aval.dtype == expected.dtype, (q, method)
+
+
+# ---------------------------------------------------------------------- what is a number
+@settings(max_examples=40)
+@given(numbers, st.data())
+def test_reductions_of_what_is_a_number(x, data):
+    axis, keepdims = choose_axis(data, x), data.draw(st.booleans())
+    x = gappy(x, np.random.default_rng(x.size))
+    names = ["nansum", "nanprod"]
+    if np.isfinite(x).any(axis=axis).all():
+        names += ["nanmean", "nanmax", "nanmin", "nanvar", "nanstd", "nanmedian"]
+    for name in names:
+        check(name, x, axis=axis, keepdims=keepdims)
+
+
+def test_gaps_have_no_derivative():
+    x = np.array([1.0, np.nan, 3.0])
+    slopes = {"nansum": [1, 0, 1], "nanmean": [0.5, 0, 0.5], "nanprod": [3, 0, 1], "nanmax": [0, 0, 1], "nanmin": [1, 0, 0],
+              "nanvar": [-1, 0, 1], "nanstd": [-0.5, 0, 0.5], "nanmedian": [0.5, 0, 0.5]}  # fmt: skip
+    for name, slope in slopes.items():
+        np.testing.assert_allclose(pa.grad(getattr(pa, name))(x), slope)
+        np.testing.assert_allclose(pa.vmap(pa.grad(getattr(np, name)))(x[None])[0], slope)
+
+
+def test_nothing_is_a_number():
+    x = np.full(3, np.nan)
+    with np.errstate(all="ignore"):
+        for name in ("nanmean", "nanvar", "nanstd"):
+            assert np.isnan(getattr(pa, name)(x))
+        for name in ("nanmax", "nanmin", "nanmedian"):
+            assert np.isnan(pa.make_ir(getattr(pa, name))(x)(x))
+    assert pa.nansum(x) == 0.0 and pa.nanprod(x) == 1.0
+
+
+# ---------------------------------------------------------------------- averages and covariances
+def test_averages(rng):
+    x = rng.standard_normal((2, 3, 4))
+    for axis, weights in ((None, None), (1, None), (1, rng.uniform(1, 2, 3)), (None, rng.uniform(1, 2, (2, 3, 4))),
+                          ((2, 0), rng.uniform(1, 2, (4, 2))), (-1, rng.uniform(1, 2, 4))):  # fmt: skip
+        check("average", x, axis=axis, weights=weights)
+        found, expected = (f(x, axis=axis, weights=weights, returned=True) for f in (pa.average, np.average))
+        np.testing.assert_allclose(found[1], expected[1])
+        if weights is not None:
+            pa.check_grads(lambda x, w, a=axis: np.average(x, axis=a, weights=w), (x, weights), order=2)
+    with pytest.raises(pa.ShapeError, match="average: weights .* fit neither"):
+        pa.average(x, weights=np.ones(4))
+
+
+def test_covariances(rng):
+    x, y = rng.standard_normal((3, 5)), rng.standard_normal(5)
+    f, a = rng.integers(1, 4, 5), rng.uniform(0.5, 1.5, 5)
+    for params in ({}, {"rowvar": False}, {"bias": True}, {"ddof": 0}, {"y": y}, {"fweights": f}, {"aweights": a},
+                   {"fweights": f, "aweights": a}, {"fweights": f, "aweights": a, "ddof": 2}):  # fmt: skip
+        check("cov", x, **params)
+    check("corrcoef", x)
+    check("corrcoef", x, y=y)
+    check("cov", y)
+    check("corrcoef", y)
+    assert pa.cov(x.astype(np.float32)).dtype == np.float64
+    pa.check_grads(lambda y, a: np.cov(x, y=y, aweights=a), (y, a), order=1)
+    pa.check_grads(lambda x: pa.corrcoef(x), (x,), order=2, rtol=1e-3)
+    with pytest.raises(pa.ShapeError, match="cov: .* has more than two axes"):
+        pa.cov(np.ones((2, 2, 2)))
+
+
+# ---------------------------------------------------------------------- counts
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 5), max_size=6), st.integers(0, 7))
+def test_occurrences(values, length):
+    x, w = np.array(values, int), np.linspace(0.5, 1.5, len(values))
+    expected = np.bincount(x, minlength=length)
+    weighted = np.bincount(x, w, minlength=length)
+    np.testing.assert_array_equal(pa.bincount(x, minlength=length), expected)
+    np.testing.assert_allclose(pa.bincount(x, weights=w, minlength=length), weighted)
+    program = pa.make_ir(lambda x, w: pa.bincount(x, weights=w, size=length))(x, w)
+    np.testing.assert_allclose(program(x, w), np.pad(weighted, (0, length))[:length])
+    ct = np.arange(len(weighted)) + 1.0
+    slope = pa.grad(lambda w: pa.sum(np.bincount(x, weights=w, minlength=length) * ct))(w)
+    np.testing.assert_array_equal(slope, ct[x])
+    np.testing.assert_array_equal(pa.vmap(lambda x: np.bincount(x, minlength=length))(x[None])[0], expected)
+
+
+@settings(max_examples=40)
+@given(nps.arrays(np.float64, st.integers(0, 7), elements=st.integers(-3, 3)), st.data())
+def test_histograms(x, data):
+    bins = data.draw(st.integers(1, 4) | st.just(np.array([-2.0, 0.0, 0.5, 2.0])))
+    params = data.draw(st.sampled_from([{}, {"range": (-1.5, 2.0)}, {"weights": np.arange(len(x)) + 0.5}]))
+    expected = np.histogram(x, bins, **params)
+    f = lambda x: np.histogram(x, bins, **params)
+    for found in (pa.histogram(x, bins, **params), pa.jvp(f, (x,), (x,))[0], pa.make_ir(f)(x)(x), pa.vmap(f)(np.stack([x, x]))):
+        for a, b in zip(found, expected, strict=True):
+            a = a[0] if a.ndim > b.ndim else a
+            np.testing.assert_allclose(a, b)
+            assert a.dtype == b.dtype
+    np.testing.assert_allclose(pa.histogram_bin_edges(x, bins), np.histogram_bin_edges(x, bins))
+
+
+def test_histogram_derivatives():
+    x, w = np.array([0.0, 1.0, 4.0]), np.array([1.0, 2.0, 3.0])
+    counts = lambda w: np.histogram(x, 2, weights=w, density=True)[0]
+    np.testing.assert_allclose(counts(w), np.histogram(x, 2, weights=w, density=True)[0])
+    pa.check_grads(counts, (w,), order=2)
+    edges = pa.jacobian(lambda x: np.histogram(x, 2)[1])(x)
+    np.testing.assert_allclose(edges, [[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])
+
+
+@pytest.mark.parametrize(("error", "call", "text"), [
+    (pa.ShapeError, lambda: pa.median(np.zeros(0)), "median: .* has no elements"),
+    (pa.ShapeError, lambda: pa.median(np.ones(2) + 1j), "median: .* is complex, and complex numbers have no order"),
+    (pa.ShapeError, lambda: pa.quantile(np.ones(2), 1.5), "quantile"),
+    (pa.ShapeError, lambda: pa.make_ir(lambda x: pa.quantile(x, 1.5))(np.ones(2)), "quantile: quantiles lie between 0 and 1"),
+    (pa.ShapeError, lambda: pa.var(np.ones(2), ddof=1, correction=1), "var: ddof and correction mean the same"),
+    (pa.DTypeError, lambda: pa.bincount(np.ones(2)), "bincount: .* is not a vector of integers"),
+    (pa.ShapeError, lambda: pa.bincount(np.array([1, -1])), "bincount"),
+    (pa.ShapeError, lambda: pa.bincount(np.array([1, 1]), weights=np.ones(3)), "bincount"),
+    (pa.ConcreteValueError, lambda: pa.make_ir(pa.bincount)(np.array([1])), "bincount: .* give size="),
+    (pa.ShapeError, lambda: pa.histogram(np.ones(2), 0), "histogram: the number of bins must be at least 1"),
+    (pa.DTypeError, lambda: pa.histogram(np.ones(2), "auto"), "histogram: bins='auto' is not offered"),
+    (pa.ShapeError, lambda: pa.histogram(np.ones(2), 2, weights=np.ones(3)), "histogram: 3 weights for 2 elements"),
+])  # fmt: skip
+def test_refusals(error, call, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_unknown_method():
+    with pytest.raises(pa.DTypeError, match="nanquantile: method 'best' is not one of linear, lower"):
+        pa.make_ir(lambda x: pa.nanquantile(x, 0.5, method="best"))(np.ones(3))
