@@ -319,7 +319,7 @@ class ReverseRun(Run):
     def __init__(self, name):
         super().__init__(name)
         self.tape = []
-        self.append = _watched(self.tape) if watching() else self.tape.append
+        self.append = _watched(self.tape) if watching.get() else self.tape.append
         self.required = []  # nodes that must be walked even with a zero cotangent: collectives across processes
 
     def close(self):

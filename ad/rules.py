@@ -32,9 +32,9 @@ def constant(x):
 
 def unshared(y, xs):
     """The result of an operation without derivative, apart from the values it came from, which are kept elsewhere."""
-    if isinstance(y, np.ndarray):
-        return y.copy() if any(y is x for x in xs) else y
-    return snapshot(y) if isinstance(y, Layer) else y
+    if isinstance(y, Layer):
+        return snapshot(y)
+    return y.copy() if hasattr(y, "copy") and any([y is x for x in xs]) else y
 
 
 def jvp_rule(generic):

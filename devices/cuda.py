@@ -40,6 +40,7 @@ def install():
     }  # fmt: skip
     register_device_of(cupy.ndarray, lambda x: cuda(x.device.id))
     creator.generic.add(lambda x: Creator(x.device.id), (cupy.ndarray,))
+    creator.generic.add(lambda device: Creator(device.id), (cupy.cuda.Device,))  # `zeros(3, device=x.device)`
     host_copy.generic.add(lambda x: x.get(), (cupy.ndarray,))
     install_kernels(cupy, operand(cupy.ndarray), exceptions, kind=CUDA, around=functools.partial(on_its_device, cupy))
 

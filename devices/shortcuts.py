@@ -16,6 +16,11 @@ def _plain(*values):
     return all(v is None or isinstance(v, (numbers.Number, np.generic)) or type(v) is np.ndarray for v in values)
 
 
+def _elsewhere(value):
+    """Whether a parameter is an array that NumPy would hand back to the operation."""
+    return not (_plain(value) or isinstance(value, (list, tuple, slice)))
+
+
 def _unless(function, leave):
     """A kernel that is `function`, but the operation's body where `leave(*args, **params)` is true."""
     body = operations[function.__name__].card.body
@@ -57,12 +62,14 @@ def _no_order(x, *q, **params):
 
 def shortcuts():
     """name -> function, for NumPy arrays."""
-    same = ("flip", "repeat", "diagonal", "trace", "diag", "delete", "nanmax", "nanmin")  # with equal parameters
+    same = ("flip", "diagonal", "trace", "diag", "nanmax", "nanmin")  # with equal parameters
     ordered = ("median", "quantile", "nanmedian", "nanquantile")
     return {
         **{name: getattr(np, name) for name in same},
         **{name: _unless(getattr(np, name), _no_order) for name in ordered},
         "count_nonzero": count_nonzero,
+        "repeat": _unless(np.repeat, lambda x, repeats, axis: _elsewhere(repeats)),
+        "delete": _unless(np.delete, lambda x, obj, axis: _elsewhere(obj)),
         **{f.__name__: _unless(f, _sized) for f in (nonzero, flatnonzero, unique)},
         "bincount": _unless(
             bincount, lambda x, weights, size, **params: size is not None or not _plain(weights) or np.size(x) == 0

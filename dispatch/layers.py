@@ -71,7 +71,7 @@ class Layer(Array):
     kept beyond the operation at hand (on a tape, in another layer, among the results) is a `snapshot`.
     """
 
-    __slots__ = ("__weakref__", "memory")  # memory: with which values it shares elements, kept by dsl/mutation.py
+    __slots__ = ("__weakref__", "memory")  # memory: with which values it shares elements, kept by dsl/sharing.py
     state = ()  # the slots that make up the value
     depth = 0
     classes = None  # per kind: depth -> class

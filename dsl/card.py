@@ -37,7 +37,7 @@ class Card:
     no_rule: name of rule -> reason why there is none. home: the namespace of polyad that exports it (`fft` for
     `polyad.fft.fft`; NumPy has it under that name too), None for polyad itself. collective: it or its transpose talks to
     other processes, so it is not dropped where its result is unused, nor its reverse rule where the cotangent is zero.
-    view: how its result shares elements with its argument, as NumPy's does; `dsl/mutation.py` fills it in.
+    view: how its result shares elements with its argument, as NumPy's does; `dsl/views.py` fills it in.
     """
 
     name: str

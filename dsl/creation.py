@@ -7,35 +7,45 @@ use `ops/create.py`, whose results are plain constants.
 
 import functools
 
+import numpy as np
+
 from ..dispatch import Layer, innermost_run, snapshot
 from .ops import create
+
+
+def _public(creation):
+    creation.__module__ = __name__
+    return creation
 
 
 def _writable(make):
     @functools.wraps(make)
     def creation(*args, **params):
-        y = make(*args, **params)
         run = innermost_run()
-        if run is None:
-            return y
-        return snapshot(y) if isinstance(y, Layer) else run.constant(y)
+        y = make(*args, **params)
+        return y if run is None else _within(run, y)
 
-    creation.__module__ = __name__
-    return creation
+    return _public(creation)
 
 
 def _writable_like(make):
     @functools.wraps(make)
     def creation(x, /, *args, **params):
         y = make(x, *args, **params)
+        if type(x) is np.ndarray and type(y) is np.ndarray:  # the common case, without a question
+            return y
         if not isinstance(x, Layer):
             return snapshot(y)
         if x.run.closed:
             raise x.run.leaked()
-        return snapshot(y) if isinstance(y, Layer) else x.run.constant(y)
+        return _within(x.run, y)
 
-    creation.__module__ = __name__
-    return creation
+    return _public(creation)
+
+
+def _within(run, y):
+    """A new array of its own as a value of a transformation; `full` of a followed number is one already, but a view."""
+    return snapshot(y) if isinstance(y, Layer) else run.constant(y)
 
 
 zeros, ones, full, empty, eye = map(_writable, (create.zeros, create.ones, create.full, create.empty, create.eye))

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dispatch import MutationError
 
-_watching = ContextVar("polyad_debug_mutation", default=False)
+watching = ContextVar("polyad_debug_mutation", default=False)  # whether arrays that are kept are to be checked
 
 
 class debug_mutation:
@@ -29,18 +29,13 @@ write to a copy of it (y = x.copy())
     """
 
     def __init__(self, on=True):
-        self.token = _watching.set(bool(on))
+        self.token = watching.set(bool(on))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        _watching.reset(self.token)
-
-
-def watching():
-    """Whether arrays that are kept are to be checked."""
-    return _watching.get()
+        watching.reset(self.token)
 
 
 def sealed(xs):

@@ -52,7 +52,11 @@ def alternative(name):
     """What to use instead of `np.<name>`, or None."""
     if name.startswith("lib.recfunctions."):
         return FIELDS
-    found = ALTERNATIVES.get(name.split(".")[0] if name.partition(".")[0] not in ("lib", "linalg", "fft") else name)
-    return found or (TEXT if name.startswith("_") or name in STRINGS else None)
+    if name.startswith(("char.", "strings.", "_")) or name in STRINGS:
+        return TEXT
+    if name.startswith("polynomial."):
+        return "polyad.polyval, whose coefficients begin with the highest power, or polyad.einsum with polyad.vander"
+    return ALTERNATIVES.get(name.partition(".")[0] if name.endswith((".at", ".reduce", ".accumulate", ".reduceat", ".outer"))
+                            else name)  # fmt: skip
 
 

@@ -5,21 +5,20 @@ all else is an error that names what to use. Nothing becomes an array of objects
 """
 
 import functools
-import inspect
 import sys
 
 import numpy as np
 
 from ..dispatch import Array, DTypeError, Layer, MissingRuleError
-from . import inplace, numpy_answers, numpy_ufuncs
+from . import inplace, numpy_answers, numpy_signatures, numpy_ufuncs
 from .avals import dtype_of
-from .card import operations
+from .card import operations, outside
 from .numpy_alternatives import alternative
 from .ops import create
 
 _functions = {}  # NumPy function or ufunc -> generic function
 _answers = {}  # NumPy function -> function of the same parameters, for what is no operation
-_registered = set()  # names of the operations that were looked at
+_registered = set()  # the operations that were looked at
 ALIASES = {"max": ("amax",), "min": ("amin",)}  # further NumPy functions of the same meaning
 RENAMED = {"newshape": "shape", "a_min": "min", "a_max": "max"}  # NumPy's names for parameters of cards
 UFUNC_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
@@ -44,14 +43,15 @@ def _enter(table, function, names):
 
 
 def _register_cards():
-    for name in [name for name in operations if name not in _registered]:
-        register(operations[name], *operations[name].card.numpy, *ALIASES.get(name, ()))
-        _registered.add(name)
+    for op in [*operations.values(), *outside.values()]:
+        if op not in _registered:
+            register(op, *op.card.numpy, *(ALIASES.get(op.__name__, ()) if operations.get(op.__name__) is op else ()))
+            _registered.add(op)
 
 
 def _find(function):
     """The operation that answers for a NumPy function, or None; cards declared since it was last asked are seen."""
-    if function not in _functions and not operations.keys() <= _registered:
+    if function not in _functions:
         _register_cards()
     if function not in _functions and isinstance(function, np.ufunc):
         _register_special()
@@ -132,7 +132,7 @@ def _with_options(name, op, xs, params, options):
 
 def _spelled_by_numpy(name, self, function, op, args, kwargs):
     """(arrays, parameters, options) for the operation, from a call in NumPy's own spelling."""
-    signature = _signature(function)
+    signature = numpy_signatures.signature(function)
     count = len(op.generic.arrays)
     arrays = list(signature.parameters)[:count]
     kwargs = {RENAMED.get(k, k): v for k, v in kwargs.items()}
@@ -158,11 +158,6 @@ def _spelled_by_numpy(name, self, function, op, args, kwargs):
             _refuse_unless_default(name, self, key, value, default)
     xs = [given[a] for a in arrays]
     return [[_listed(x) for x in xs[0]]] if op.generic.sequence else [_listed(x) for x in xs], params, options
-
-
-@functools.cache
-def _signature(function):
-    return inspect.signature(function)
 
 
 def _listed(x):

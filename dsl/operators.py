@@ -4,7 +4,7 @@ import sys
 
 from ..dispatch import Array, Container, Layer, ShapeError, refuse, snapshot
 from ..dispatch.errors import MethodError
-from . import inplace, mutation
+from . import inplace, mutation, views
 from .avals import dtype_of, ndim_of
 from .card import operations
 from .libraries import host_copy
@@ -197,7 +197,7 @@ def install():
     for name, method in inplace.METHODS.items():
         setattr(Layer, name, method)
     Array.__setitem__ = mutation.setitem
-    mutation.install()
+    views.install()
     Array.conj = Array.conjugate = _conj
     Array.flatten = _flatten
     Array.__getitem__, Array.__iter__, Array.__len__ = indexing.getitem, _iterate, _length

@@ -89,7 +89,7 @@ class TraceRun(Run):
         known = self.constants.get(key)
         if known is None:
             known = self.constants[key] = (Var(aval_of(x)), snapshot(x))
-            if watching():
+            if watching.get():
                 self.seals += sealed((x,))
         return known[0]
 

@@ -3,14 +3,14 @@
 Installed by importing the package, and only in a process that a launcher started as one of several.
 """
 
+import faulthandler
 import os
 import sys
-import threading
 import traceback
 
 from .mpi_library import launched_size
 
-PATIENCE = 10  # seconds that starting MPI, only to end the job, may take
+PATIENCE = 5  # seconds that starting MPI, only to end the job, may take
 
 
 def install():
@@ -47,9 +47,8 @@ def _uncaught(kind, error, trace):
     sys.stderr.write("".join(traceback.format_exception(kind, error, trace)))
     sys.stderr.flush()
     sys.stdout.flush()
-    timer = threading.Timer(PATIENCE, os._exit, (1,))
-    timer.daemon = True
-    timer.start()
+    # no Python thread runs while MPI starts, and it waits for ever where a peer never starts it
+    faulthandler.dump_traceback_later(PATIENCE, exit=True, file=open(os.devnull, "w"))  # noqa: SIM115  ends with the process
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError):

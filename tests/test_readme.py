@@ -53,7 +53,8 @@ def test_reading_path():
     derivative = pa.grad(lambda x: pa.sum(pa.sin(x)))
     for op in (pa.sin, pa.sum):
         op.generic.clear()
-    first = executed_files(derivative, np.ones(3))
+    with pa.debug_mutation(False):  # what a user meets
+        first = executed_files(derivative, np.ones(3))
+        again = executed_files(derivative, np.ones(3))
     assert set(steps()) <= first, set(steps()) - first
-    again = executed_files(derivative, np.ones(3))
     assert len(again) <= 10, sorted(again)

@@ -1,6 +1,5 @@
 """Counts: how often integers occur, and how many elements lie in each interval."""
 
-
 import numpy as np
 
 from ...dispatch import ConcreteValueError, DTypeError, ShapeError, describe
@@ -80,6 +79,7 @@ def _edges(name, x, bins, range):
         first, last = 0.0, 1.0
     else:
         first, last = min(x), max(x)
+    first, last = like(first, x), like(last, x)
     same = equal(first, last)  # one value has an interval of length 1 around it
     first, last = where(same, subtract(first, 0.5), first), where(same, add(last, 0.5), last)
     steps = arange_like(x, n + 1)

@@ -7,7 +7,7 @@ import numpy as np
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, elementwise, normal, positives
 from .arithmetic import add, divide, multiply, negative, remainder, subtract, trunc
-from .compare import equal, greater, isinf, isnan, less, logical_and, where
+from .compare import equal, greater, isinf, isnan, less, logical_and, logical_not, where
 from .complex import abs, imag, real
 from .create import zeros_like
 from .cumulative import cumsum, diff
@@ -52,7 +52,7 @@ def isreal(x, /):
 @composite(kernel=None, numpy=("iscomplex",), differentiable=False, samples=[case(normal(3)), case(_with_imaginary)])
 def iscomplex(x, /):
     """Whether each element has an imaginary part other than 0."""
-    return isreal(x) ^ True
+    return logical_not(isreal(x))
 
 
 @composite(

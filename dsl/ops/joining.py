@@ -7,7 +7,7 @@ import numpy as np
 from ...dispatch import ShapeError, describe
 from ..avals import ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, integers, normal, sequence_case
-from .create import asarray
+from .create import asarray, beside
 from .indexing import getitem
 from .rearrange import along
 from .shape import concatenate, expand_dims, reshape
@@ -130,8 +130,14 @@ def hstack(arrays, /):
     """Arrays joined along axis 1, vectors along their axis. arrays: sequence. Raises ShapeError."""
 
 
+def _together(arrays):
+    """The arrays, numbers among them as arrays where the others lie."""
+    example = next((x for x in arrays if ndim_of(x)), arrays[0])
+    return [beside(x, example) for x in arrays]
+
+
 def hstack_body(*arrays):
-    wide = [_one_axis(x) for x in arrays]
+    wide = [_one_axis(x) for x in _together(arrays)]
     return concatenate(wide, axis=0 if ndim_of(wide[0]) == 1 else 1)
 
 
@@ -143,7 +149,7 @@ def vstack(arrays, /):
     """Arrays joined along axis 0, vectors being rows. arrays: sequence. Raises ShapeError."""
 
 
-vstack.card.body = lambda *arrays: concatenate([_two_axes(x) for x in arrays], axis=0)
+vstack.card.body = lambda *arrays: concatenate([_two_axes(x) for x in _together(arrays)], axis=0)
 
 
 @composite(sequence=True, samples=[sequence_case(normal(2), normal(2)), sequence_case(normal(2, 2), normal(2, 2))])
@@ -151,7 +157,7 @@ def dstack(arrays, /):
     """Arrays joined along axis 2, which vectors and matrices get first. arrays: sequence. Raises ShapeError."""
 
 
-dstack.card.body = lambda *arrays: concatenate([_three_axes(x) for x in arrays], axis=2)
+dstack.card.body = lambda *arrays: concatenate([_three_axes(x) for x in _together(arrays)], axis=2)
 
 
 @composite(sequence=True, samples=[sequence_case(normal(2), normal(2)), sequence_case(normal(2), normal(2, 2))])
@@ -160,7 +166,7 @@ def column_stack(arrays, /):
 
 
 column_stack.card.body = lambda *arrays: concatenate(
-    [x if ndim_of(x) > 1 else reshape(x, shape=(-1, 1)) for x in arrays], axis=1
+    [x if ndim_of(x) > 1 else reshape(x, shape=(-1, 1)) for x in _together(arrays)], axis=1
 )
 
 

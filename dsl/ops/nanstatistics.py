@@ -9,7 +9,7 @@ from .compare import isnan, logical_not, where
 from .complex import astype
 from .order_statistics import floating, middle, order_statistics, places_of
 from .reduce import all, max, mean, min, prod, sum
-from .statistics import over_freedom, safe_sqrt, squared_size
+from .statistics import fraction, over_freedom, safe_sqrt, squared_size
 
 
 def _gappy(*shape):
@@ -118,4 +118,4 @@ def nanquantile(x, q, /, axis=None, method="linear", keepdims=False):
 @composite(samples=[case(_gappy(6), 30.0), case(_gappy(3, 3), lambda rng: np.array([15.0, 60.0]), axis=0)])
 def nanpercentile(x, q, /, axis=None, method="linear", keepdims=False):
     """`nanquantile` with q in percent: a number or array in [0, 100]. Raises ShapeError."""
-    return nanquantile(x, divide(q, 100.0), axis=axis, method=method, keepdims=keepdims)
+    return nanquantile(x, fraction(q), axis=axis, method=method, keepdims=keepdims)

@@ -7,7 +7,7 @@ import numpy as np
 from ...dispatch import ShapeError, describe, snapshot
 from ..avals import is_number, ndim_of, normalize_axis, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, normal
-from ..libraries import asarray_like
+from ..libraries import asarray_like, host_copy
 from .arithmetic import subtract
 from .compare import greater_equal, less_equal, where
 from .create import arange_like, zeros_like
@@ -103,8 +103,9 @@ def repeat(x, /, repeats, axis=None):
         x, axis = ravel(x), 0
     axis = normalize_axis("repeat", axis, ndim_of(x))
     n = shape_of(x)[axis]
+    counts = np.asarray(repeats if isinstance(repeats, (int, list, tuple)) else host_copy(repeats))
     try:
-        counts = np.broadcast_to(np.asarray(repeats, np.intp if np.size(repeats) == 0 else None), (n,))
+        counts = np.broadcast_to(counts if counts.size else counts.astype(np.intp), (n,))
     except ValueError:
         raise ShapeError(f"repeat: {np.size(repeats)} counts for the {n} places of axis {axis} of {describe(x)}") from None
     return take(x, asarray_like(np.repeat(np.arange(n), counts), x), axis=axis)

@@ -93,8 +93,8 @@ def piecewise(x, conditions, functions, *args, **params):
 def choose(places, choices, mode="raise"):
     """For each element the one of `choices` with its number, all broadcast.
 
-    places: integer array. choices: sequence of arrays, or an array whose axis 0 they are. mode: "wrap" or "clip" for
-    numbers out of range, which are else an error that NumPy raises; under a transformation they wrap. Raises ShapeError.
+    places: integer array. choices: sequence of arrays, or an array whose axis 0 they are. mode: "wrap" or "clip" brings
+    numbers out of range into it; else they are indices, negative ones counting from the end. Raises ShapeError, IndexError.
     """
     choices = [asarray(c) for c in choices]
     shape = broadcast_shapes("choose", [places, *choices])

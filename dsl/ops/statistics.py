@@ -37,10 +37,10 @@ def over_freedom(name, total, count, ddof, correction):
     """A sum over its degrees of freedom, count - ddof, at least 0."""
     if correction is not None and ddof != 0:
         raise ShapeError(f"{name}: ddof and correction mean the same; give one of them")
-    free = count - (ddof if correction is None else correction)
-    if is_number(free):
-        return divide(total, free if free > 0 else 0)
-    return divide(total, astype(maximum(free, 0), dtype=dtype_of(total)))
+    less = ddof if correction is None else correction
+    if is_number(count) and is_number(less):
+        return divide(total, count - less if count > less else 0)
+    return divide(total, astype(maximum(subtract(count, less), 0), dtype=dtype_of(total)))
 
 
 @composite(samples=[*axes, case(normal(4), ddof=1), case(complex_normal(3)), case(integers(4)),
@@ -116,10 +116,15 @@ def quantile(x, q, /, axis=None, method="linear", keepdims=False):
 _percent = lambda rng: rng.uniform(10, 90, 3)
 
 
+def fraction(percent):
+    """Of a Python number a Python number, which does not promote the result."""
+    return percent / 100.0 if is_number(percent) else divide(percent, 100.0)
+
+
 @composite(samples=[case(distinct(5), 30.0), case(distinct(3, 4), _percent, axis=1), case(distinct(6), 37.0, method="lower")])
 def percentile(x, q, /, axis=None, method="linear", keepdims=False):
     """`quantile` with q in percent: number or array in [0, 100]. Raises ShapeError, DTypeError."""
-    return quantile(x, divide(q, 100.0), axis=axis, method=method, keepdims=keepdims)
+    return quantile(x, fraction(q), axis=axis, method=method, keepdims=keepdims)
 
 
 # ---------------------------------------------------------------------- averages

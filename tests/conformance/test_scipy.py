@@ -36,12 +36,14 @@ cases = {
 %s
 }
 x = np.array([0.3, 1.2, -0.7, 2.0])
+lanes = np.stack([x, x[::-1] + 0.5])
 step = 1e-6 * np.eye(4)
 for name, f in cases.items():
     try:
         slopes = np.array([(f(x + d) - f(x - d)) / 2e-6 for d in step])
         np.testing.assert_allclose(pa.grad(f)(x), slopes, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(pa.jvp(f, (x,), (x,))[1], slopes @ x, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(pa.vmap(f)(lanes), [f(lane) for lane in lanes], rtol=1e-12)
         print(name, "works")
     except Exception as error:
         print(name, f"{type(error).__name__}: {error}".replace("\\n", " "))
@@ -62,5 +64,5 @@ def results(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_follows_derivatives(results, name):
+def test_follows_derivatives_and_lanes(results, name):
     assert results[name] == "works"

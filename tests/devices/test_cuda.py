@@ -225,6 +225,24 @@ def test_containers_move_by_their_leaves():
     same(moved @ on(1, np.ones(3)), np.arange(3.0))
 
 
+def test_creation_on_a_named_device(cupy):
+    x = pa.zeros(2, device="cuda:1")
+    made = [
+        x, pa.ones(2, device=x.device), pa.full_like(np.ones(2), 3.0, device="cuda:1"), pa.eye(2, device=Device("cuda:1")),
+        pa.asarray([1.0], device="cuda:1"), pa.asarray(np.ones(2), device="cuda:1"), pa.zeros_like(x),
+        pa.astype(np.ones(2), np.float32, device="cuda:1"),
+    ]  # fmt: skip
+    assert {device_of(y) for y in made} == {Device(pa.CUDA, 1)}
+    seen = []
+    slope = pa.grad(lambda u: seen.append(u.device) or pa.sum(pa.astype(u, np.float32, device="cuda:1") ** 2))(np.ones(2))
+    assert isinstance(slope, np.ndarray) and slope.dtype == float and slope.tolist() == [2.0, 2.0]
+    pa.grad(lambda u: seen.append(u.device) or pa.sum(u.to_device("cpu")))(x)
+    assert seen == ["cpu", "cuda:1"]
+    with device("cuda:1"):
+        assert pa.__array_namespace_info__().default_device() == "cuda:1"
+    assert {"cpu", "cuda:1"} <= set(pa.__array_namespace_info__().devices())
+
+
 def test_creation_on_a_device(cupy):
     with device("cuda:1") as where:
         assert where == "cuda:1"

@@ -6,8 +6,11 @@ or raises MissingRuleError naming the alternative.
 """
 
 import numpy as np
+import numpy.char
 import numpy.lib.recfunctions
 import numpy.lib.scimath
+import numpy.polynomial
+import numpy.strings
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 

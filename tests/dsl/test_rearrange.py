@@ -223,3 +223,20 @@ def test_refusals(call, text):
 def test_unknown_padding():
     with pytest.raises(pa.DTypeError, match="pad: mode 'mean' is not offered; modes are 'constant', 'edge'"):
         pa.pad(np.ones(2), 1, mode="mean")
+
+
+def test_places_that_differ_between_lanes():
+    """Counts and places are part of shapes: lanes are split by them."""
+    x = np.arange(3.0)
+    assert pa.vmap(lambda n: pa.sum(pa.repeat(np.ones(3), n)))(np.array([1, 2, 1])).tolist() == [3.0, 6.0, 3.0]
+    assert pa.vmap(lambda i: pa.sum(np.delete(x, i)))(np.array([0, 1])).tolist() == [3.0, 2.0]
+    found = pa.vmap(lambda i: pa.insert(x, i, 9.0))(np.array([0, 1]))
+    np.testing.assert_array_equal(found, [[9, 0, 1, 2], [0, 9, 1, 2]])
+    np.testing.assert_array_equal(pa.vmap(lambda i: pa.roll(x, i))(np.array([0, 1])), [[0, 1, 2], [2, 0, 1]])
+
+
+def test_methods():
+    x = np.arange(9.0).reshape(3, 3)
+    f = lambda x: pa.sum(x.repeat(2, axis=0)) + pa.sum(x.diagonal(1)) + x.trace()
+    assert pa.jvp(f, (x,), (x,))[1] == f(x)
+    np.testing.assert_array_equal(pa.grad(f)(x), np.full((3, 3), 2.0) + np.eye(3) + np.eye(3, k=1))

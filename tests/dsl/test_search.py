@@ -242,3 +242,12 @@ def test_lanes_are_split_by_nearness():
 def test_refusals(error, call, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_methods():
+    x = np.array([1.0, 4.0, 2.0])
+    for name, args in (("argmax", ()), ("argmin", ()), ("argsort", ()), ("searchsorted", (np.array([0.5, 3.0]),))):
+        expected = getattr(np.sort(x) if name == "searchsorted" else x, name)(*args)
+        f = lambda x, n=name, a=args: getattr(np.sort(x) if n == "searchsorted" else x, n)(*a)
+        np.testing.assert_array_equal(pa.jvp(f, (x,), (x,))[0], expected)
+    np.testing.assert_array_equal(pa.grad(lambda x: x[x.argmax()] * 3 + x[x.nonzero()].sum())(x), [1.0, 4.0, 1.0])

@@ -246,3 +246,18 @@ def test_refusals(error, call, text):
 def test_unknown_method():
     with pytest.raises(pa.DTypeError, match="nanquantile: method 'best' is not one of linear, lower"):
         pa.make_ir(lambda x: pa.nanquantile(x, 0.5, method="best"))(np.ones(3))
+
+
+def test_methods():
+    x = np.array([1.0, 4.0, 2.0])
+    for name in ("std", "var", "cumsum", "cumprod"):
+        np.testing.assert_allclose(pa.jvp(lambda x, n=name: getattr(x, n)(), (x,), (x,))[0], getattr(x, name)())
+    np.testing.assert_array_equal(pa.grad(lambda x: x.ptp())(x), [-1.0, 1.0, 0.0])
+    assert pa.vmap(lambda x: x.std(axis=0, ddof=1))(x[None, :]).shape == (1,)
+
+
+def test_numbers():
+    for f in (pa.median, pa.mean, lambda x: pa.quantile(x, 0.3), pa.nanmedian):
+        assert f(np.float64(3.0)) == 3.0
+        assert pa.grad(f)(3.0) == 1.0
+    assert pa.grad(pa.std)(3.0) == 0.0

@@ -1,0 +1,100 @@
+"""Which operations give views in NumPy, and how a write to the view changes the whole; see `sharing`."""
+
+import numpy as np
+
+from .avals import dtype_of, ndim_of, shape_of
+from .card import operations
+from .ops.arithmetic import add, multiply
+from .ops.complex import imag, real
+from .ops.indexing import index, index_set
+from .ops.shape import full_permutation, reshape, transpose
+from .sharing import READ_ONLY, UNKNOWN, link
+
+
+def _linked(make):
+    """A view wrapper for cards: `make(x, y, **params)` gives (read, write, step) of the view y of x, or None."""
+
+    def wrap(generic, target):
+        def run(x, **params):
+            y = target(x, **params)
+            if type(y) is type(x) and y is not x:
+                made = make(x, y, **params)
+                if made is not None:
+                    link(x, y, *made)
+            return y
+
+        return run
+
+    return wrap
+
+
+def _index_view(x, y, spec):
+    if not ndim_of(y) and Ellipsis not in spec:
+        return None  # a scalar
+    return lambda root: index(root, spec=spec), lambda root, new: index_set(root, new, spec=spec), spec
+
+
+def _transpose_view(x, y, axes=None):
+    axes = full_permutation("transpose", axes, ndim_of(x))
+    back = tuple(int(a) for a in np.argsort(axes))
+    return lambda root: transpose(root, axes=axes), lambda root, new: transpose(new, axes=back), ("transpose", axes)
+
+
+def _same_view(x, y, dtype, copy=True, device=None):
+    if copy or device is not None or dtype_of(x) != dtype_of(y):
+        return None
+    return lambda root: root, lambda root, new: new, "same"
+
+
+def _reshape_view(x, y, shape, copy=None):
+    if copy:
+        return None
+    before, after = shape_of(x), shape_of(y)
+    sure = len(before) <= 1 or [n for n in before if n != 1] == [n for n in after if n != 1]
+    write = (lambda root, new: reshape(new, shape=before)) if sure else UNKNOWN
+    return lambda root: reshape(root, shape=after), write, ("reshape", after)
+
+
+def _real_view(x, y):
+    if dtype_of(x).kind != "c":
+        return lambda root: root, lambda root, new: new, "same"
+    return real, lambda root, new: add(new, multiply(1j, imag(root))), "real"
+
+
+def _imag_view(x, y):
+    if dtype_of(x).kind != "c":
+        return None
+    return imag, lambda root, new: add(real(root), multiply(1j, new)), "imag"
+
+
+def _read_only(generic, target):
+    op = generic.function
+    return _linked(lambda x, y, **params: (lambda root: op(root, **params), READ_ONLY, object()))(generic, target)
+
+
+def _diag(generic, target):
+    viewed = _read_only(generic, target)
+    return lambda x, **params: (viewed if ndim_of(x) == 2 else target)(x, **params)
+
+
+def _by_its_body(generic, target):
+    return target
+
+
+VIEWS = {
+    "index": _linked(_index_view), "transpose": _linked(_transpose_view), "reshape": _linked(_reshape_view),
+    "real": _linked(_real_view), "imag": _linked(_imag_view), "broadcast_to": _read_only, "diagonal": _read_only,
+    "diag": _diag, "astype": _linked(_same_view),
+}  # fmt: skip
+BODIES = (  # composite operations whose NumPy function returns views
+    "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "dsplit", "expand_dims", "flip", "fliplr",
+    "flipud", "hsplit", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "real_if_close", "rollaxis", "rot90",
+    "split", "squeeze", "swapaxes", "trim_zeros", "unstack", "vsplit",
+)  # fmt: skip
+
+
+def install():
+    """Tell the cards whose results share elements with their argument."""
+    for name, view in (*VIEWS.items(), *[(name, _by_its_body) for name in BODIES]):
+        if name in operations:
+            operations[name].card.view = view
