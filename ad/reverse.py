@@ -1,7 +1,8 @@
 """Reverse mode: values that record, per operation, how a cotangent goes back; and the walk back over the record.
 
 The record (tape) is a list of nodes `(vjp, xs, y, parent)`, or `(vjps, xs, y, parents)` where several arguments are
-followed: the function of the cotangent, and the place of the argument's own node. Values are unwrapped on it, so the
+followed: the function of the cotangent, and the place of the argument's own node. In place of the tuple of functions may
+stand an object that hands the cotangent on by itself (nodes.py). Values are unwrapped on it, so the
 walk is made of ordinary operations and can be differentiated, batched and traced itself.
 """
 
@@ -14,9 +15,11 @@ from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
 from ..dsl.debugging import check_sealed, sealed, watching
 from ..dsl.ops.create import zeros_like
+from .nodes import PART, Joint, Selection
 from .rules import (
     constant,
     differentiable,
+    joint_rule,
     jvp_rule,
     match_cotangent,
     match_tangent,
@@ -68,6 +71,8 @@ class Reverse(Layer):
         mine = [t is cls for t in types]
         if not differentiable(generic):
             return _constant(cls, generic, mine)
+        if "accumulate" in generic.card.rules and mine[0] and not any(mine[1:]):
+            return _selection(cls, generic)
         plain = not generic.params and generic.card.kind != "opaque"  # which may give several results
         if plain and generic.arity == 1:
             return _unary(cls, generic)
@@ -159,10 +164,24 @@ def _single(cls, generic):
     return run
 
 
+def _selection(cls, generic):
+    """One followed array, a few elements of which are picked."""
+    spread, node = generic.spread, Selection(_rule(generic, 0), generic.card.rules["accumulate"])
+
+    def run(x, *others, **params):
+        r = x.run
+        xs = (x.value, *others)
+        y = spread(*xs, **params)
+        r.append((node, (xs, params), y, (x.index,)))
+        return cls(y, r, len(r.tape) - 1)
+
+    return run
+
+
 def _general(cls, generic, mine):
     spread = generic.spread
     places = [i for i, m in enumerate(mine) if m]
-    rules = [_rule(generic, i) for i in places]
+    rules = _rules(generic, places)
     required = generic.card.collective
 
     def run(*args, **params):
@@ -173,7 +192,7 @@ def _general(cls, generic, mine):
         several_results = isinstance(y, tuple)
         if not several_results and dtype_of(y).kind not in "fc":  # converted to integers: nothing to follow
             return y
-        vjps = tuple([partial(rule, **params) for rule in rules]) if params else tuple(rules)
+        vjps = rules(params)
         r.append((vjps, xs, y, tuple([args[i].index for i in places])))
         if several_results:
             return _parts(cls, r, y)
@@ -184,6 +203,17 @@ def _general(cls, generic, mine):
     return run
 
 
+def _rules(generic, places):
+    """A function of the parameters that gives the rules of a node, for the arrays at these places."""
+    together = joint_rule(generic, places)
+    if together is not None:
+        if reads_values(generic, places[0]):
+            _readers[together] = generic.name
+        return lambda params: Joint(partial(together, **params) if params else together)
+    rules = tuple([_rule(generic, i) for i in places])
+    return lambda params: tuple([partial(rule, **params) for rule in rules]) if params else rules
+
+
 def _parts(cls, r, y):
     """The results of an operation that gives several: each has a node that hands its cotangent to the operation's own."""
     main, followed = len(r.tape) - 1, []
@@ -191,12 +221,9 @@ def _parts(cls, r, y):
         if dtype_of(part).kind not in "fc":
             followed.append(part)
             continue
-        r.append((_PART, (j, len(y)), part, (main,)))
+        r.append((PART, (j, len(y)), part, (main,)))
         followed.append(cls(part, r, len(r.tape) - 1))
     return several(y, followed)
-
-
-_PART = object()  # in place of the rules: a node that is one of several results
 
 
 def _rule(generic, i, same_space=False):
@@ -245,7 +272,7 @@ def forward_rule(generic):
     try:
         return jvp_rule(generic)
     except MissingRuleError:
-        if not {"vjp", "transpose"} & generic.card.rules.keys():
+        if not {"vjp", "vjp_all", "transpose"} & generic.card.rules.keys():
             raise
 
     def jvp(dxs, y, *xs, **params):
@@ -259,7 +286,11 @@ def forward_rule(generic):
 
 def _pushed(generic, dxs, result, xs, params, y, as_cotangent):
     """The tangent of one result from the reverse rules, transposed. as_cotangent: of all results, from that of this one."""
-    dy = None
+    dy, places = None, [i for i, dx in enumerate(dxs) if dx is not None]
+    together = joint_rule(generic, places)
+    if together is not None:
+        pull = lambda c: tuple(together(as_cotangent(c), y, *xs, **params))
+        return transpose(f"transpose of {generic.name}", pull, result, [dxs[i] for i in places])
     for i, dx in enumerate(dxs):
         if dx is not None:
             pull = lambda c, i=i: _rule(generic, i)(as_cotangent(c), y, *xs, **params)
@@ -289,10 +320,15 @@ def _watched(tape):
     """`tape.append` under `debug_mutation`: the arrays that a rule reads are checked before it reads them."""
 
     def append(node):
-        if node is not None and node[0] is not _PART:
+        if node is not None and node[0] is not PART:
+            if isinstance(node[0], Selection):
+                node = node[0].ordinary(*node[1:])
             vjp, xs, y, parent = node
             seals = sealed((*xs, *y) if isinstance(y, tuple) else (*xs, y))
-            vjp = tuple([_checked(rule, seals) for rule in vjp]) if isinstance(vjp, tuple) else _checked(vjp, seals)
+            if isinstance(vjp, Joint):
+                vjp = Joint(_checked(vjp.rule, seals))
+            else:
+                vjp = tuple([_checked(rule, seals) for rule in vjp]) if isinstance(vjp, tuple) else _checked(vjp, seals)
             node = (vjp, xs, y, parent)
         tape.append(node)
 
@@ -354,7 +390,7 @@ class ReverseRun(Run):
         seeds: pairs (place, cotangent). inputs: how many were followed; they are the first nodes.
         """
         tape = self.tape
-        cts = [None] * len(tape)
+        cts, own = [None] * len(tape), {}
         last = -1
         for index, ct in seeds:
             cts[index] = ct if cts[index] is None else add(cts[index], ct)
@@ -376,10 +412,8 @@ class ReverseRun(Run):
                     known = cts[parent]
                     cts[parent] = c if known is None else add(known, c)
                 continue
-            if vjp is _PART:
-                (j, count), (place,) = xs, parent
-                known = cts[place] = cts[place] or [None] * count
-                known[j] = ct
+            if type(vjp) is not tuple:
+                vjp.hand_on(cts, own, ct, y, xs, parent)
                 continue
             ct = tuple(ct) if type(ct) is list else ct
             for rule, place in zip(vjp, parent):  # noqa: B905  equal by construction, and hot

@@ -1,7 +1,7 @@
 """From cards to derivative rules: what a card says (partials, linearity, jvp, vjp) as functions the two layers call.
 
-Every operation ends up with `jvp(dxs, y, *xs, **params)` and one `vjp(ct, y, *xs, **params)` per array; no operation is
-known here by name.
+Every operation ends up with `jvp(dxs, y, *xs, **params)` and one `vjp(ct, y, *xs, **params)` per array, or one for all of
+them; no operation is known here by name.
 """
 
 import numpy as np
@@ -102,6 +102,9 @@ def _jvp_bilinear(op):
 def vjp_rule(generic, i):
     """The reverse rule of an operation for its array i, or None if the card has only a forward rule."""
     card = generic.card
+    together = card.rules.get("vjp_all")
+    if together is not None:
+        return lambda ct, y, *xs, **params: together(ct, y, *xs, **params)[i]
     for name in ("vjp", "transpose"):
         rules = card.rules.get(name)
         if rules is not None:
@@ -111,11 +114,32 @@ def vjp_rule(generic, i):
     return None
 
 
+def joint_rule(generic, places):
+    """The one reverse rule of a card for all its arrays, with a list of cotangents for those at `places`, brought to
+    their spaces; None if the card has a rule for each array."""
+    rule, name = generic.card.rules.get("vjp_all"), generic.name
+    if rule is None:
+        return None
+
+    def pull(ct, y, *xs, **params):
+        found = rule(ct, y, *xs, **params)
+        if len(found) != len(xs):
+            raise MissingRuleError(
+                f"{name}: its rule vjp_all returned {len(found)} cotangent(s) for {len(xs)} array(s); it must return one "
+                "for each, None where there is no derivative"
+            )
+        return [match_cotangent(found[i], y, xs[i], name) for i in places]
+
+    return pull
+
+
 def reads_values(generic, i):
     """Whether the reverse rule for array i reads numbers of the arguments or the result, not only shapes and dtypes."""
     card = generic.card
     if card.partials is not None and i < len(card.partials):
         return card.partials[i] not in (1, -1)
+    if card.kind == "linear" and card.linear is None:
+        return False
     return card.kind != "linear" or len(generic.arrays) > 1 or generic.variadic is not None
 
 

@@ -16,7 +16,7 @@ from .kernels import common_kernels, install_kernels, operand, unordered_writes
 from .linear_algebra import linear_algebra_kernels
 from .philox import random_bits_kernel
 from .special import special_kernels
-from .transforms import convolution_kernels, fourier_kernels, window_kernels
+from .transforms import convolution_kernels, fourier_kernels, sequence_kernels, window_kernels
 
 
 @functools.cache
@@ -33,7 +33,8 @@ def install():
         return cupy.where(cupy.asarray(condition), x, y)
 
     exceptions = {
-        **common_kernels(cupy), **unordered_writes(cupy), **fourier_kernels(cupy), **window_kernels(cupy),
+        **common_kernels(cupy), **unordered_writes(cupy), **fourier_kernels(cupy),
+        **sequence_kernels(cupy), **window_kernels(cupy),
         **convolution_kernels(cupy), **linear_algebra_kernels(cupy, "cupyx.scipy.linalg"), "where": where,
         **special_kernels(cupy, "cupyx.scipy.special", "it is a part of CuPy: install CuPy again"),
         "random_bits": random_bits_kernel(cupy),

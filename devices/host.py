@@ -10,7 +10,7 @@ from .linear_algebra import linear_algebra_kernels
 from .philox import numpy_random_bits
 from .shortcuts import shortcuts
 from .special import special_kernels
-from .transforms import convolution_kernels, fourier_kernels, small_products, window_kernels
+from .transforms import convolution_kernels, fourier_kernels, sequence_kernels, small_products, window_kernels
 
 REDUCTIONS = {
     "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "all": np.logical_and, "any": np.logical_or,
@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "random_bits": numpy_random_bits(),
     **{name: ufunc.reduce for name, ufunc in REDUCTIONS.items()},  # the functions of these names take twice the time
     **fourier_kernels(np),
+    **sequence_kernels(np),
     **small_products(np),
     **window_kernels(np),
     **convolution_kernels(np),

@@ -36,7 +36,7 @@ def kernel(op, function, library, raw=None):
             y = function(args, **params) if sequence else function(*args, **params)
         except PolyadError:
             raise
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise explained(name, error, args, params) from error
         try:
             suspect = y.dtype.char in "O?"
@@ -75,7 +75,8 @@ def explained(name, error, args, params):
     if isinstance(error, np.linalg.LinAlgError) and not any(word in str(error) for word in ("square", "dimension")):
         return LinAlgError(f"{name}({given}): {error}; look at linalg.cond and isfinite, or use linalg.pinv or linalg.lstsq")
     outside = isinstance(error, np.exceptions.AxisError)
-    kind = AxisError if outside else ShapeError if isinstance(error, (ValueError, IndexError)) else DTypeError
+    of_shape = isinstance(error, (ValueError, IndexError)) and "Integers to negative" not in str(error)
+    kind = AxisError if outside else ShapeError if of_shape else DTypeError
     text = (str(error).splitlines() or [type(error).__name__])[0]
     if isinstance(error, IndexError) and not outside:
         return IndexError(f"{name}({given}): {text}; check the index against .shape")

@@ -8,6 +8,7 @@ import numpy as np
 from ..dsl import contract
 from ..dsl.avals import aval_of, ndim_of
 from ..dsl.ops.conv import conv_input_shape, conv_shape, conv_weight_shape, geometry
+from ..dsl.ops.convolve import extent
 from ..dsl.ops.einsum import label_lengths, parse
 from ..dsl.ops.fft import transform_length
 from ..dsl.ops.windows import overlap_geometry, window_geometry
@@ -29,6 +30,17 @@ def fourier_kernels(xp):
         return transform
 
     return {name: checked(name) for name in ("fft", "ifft", "rfft", "irfft")}
+
+
+def sequence_kernels(xp):
+    """`convolve` as the library has it, for sequences alone (NumPy's takes a number for a sequence of one)."""
+
+    def convolve(a, v, mode="full"):
+        a, v = xp.asarray(a), xp.asarray(v)
+        extent("convolve", a, v, mode)
+        return xp.convolve(a, v, mode)
+
+    return {"convolve": convolve}
 
 
 def small_products(xp):

@@ -4,7 +4,7 @@ import itertools
 
 from .containers import Container
 from .errors import MethodError, type_name
-from .generic import all_generics, parts
+from .generic import Generic, all_generics, parts
 from .layers import Array, Layer
 from .order import is_narrower
 from .resolve import choose, container_claim, load_library, lookup, resolve
@@ -17,7 +17,15 @@ def methods(function):
     >>> str(pa.methods(pa.matmul)[0])
     'matmul(HostArray, HostArray)'
     """
-    return list(function.generic.methods)
+    return list(_generic_of(function).methods)
+
+
+def _generic_of(function):
+    """The state of a generic function. Raises MethodError for anything else."""
+    generic = getattr(function, "generic", None)
+    if not isinstance(generic, Generic):
+        raise MethodError(f"{function!r} is not a generic function of polyad; declare one with @polyad.generic")
+    return generic
 
 
 def which(function, *args):
@@ -27,7 +35,7 @@ def which(function, *args):
     Returns the `Method` where one is chosen by type, else the function of the layer or fallback that carries it out.
     Raises MethodError or AmbiguousMethodError as the call would.
     """
-    generic = function.generic
+    generic = _generic_of(function)
     if generic.sequence and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
     args = args[: generic.arity]  # what follows are static parameters
@@ -80,7 +88,8 @@ def _concerns(prefix, generic, pair):
 def _home(method):
     """The module of a method; what is no Python function (a library's own kernel) counts as its generic function's."""
     function = method.implementation
-    return function.__module__ if hasattr(function, "__code__") else method.generic.prototype.__module__
+    home = function.__module__ if hasattr(function, "__code__") else None
+    return home or method.generic.prototype.__module__
 
 
 def _ambiguities_of(generic, prefix):
@@ -142,7 +151,7 @@ def _subclasses(cls):
 
 def table(function):
     """What a generic function has resolved so far: types -> target, for a look at the cache."""
-    generic = function.generic
+    generic = _generic_of(function)
     if generic.arity != 2:
         return dict(generic.table)
     return {(s, t): target for s, row in generic.table.items() for t, target in row.items()}

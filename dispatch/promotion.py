@@ -54,6 +54,9 @@ def promote_type(first, *others):
     >>> pa.promote_type(bool, int, float).__name__
     'float'
     """
+    for t in (first, *others):
+        if not isinstance(t, type):
+            raise PromotionError(f"promote_type takes classes such as float, not {t!r}; for values use polyad.promote")
     return functools.reduce(_pair, others, first)
 
 
@@ -68,6 +71,8 @@ def _pair(first, second):
 
 
 def _find(first, second):
+    if issubclass(first, np.generic) and issubclass(second, np.generic):
+        return np.promote_types(first, second).type
     pairs = [(a, b) for a in first.__mro__ for b in second.__mro__ if (a, b) in _rules]
     closest = [p for p in pairs if not any(q != p and issubclass(q[0], p[0]) and issubclass(q[1], p[1]) for q in pairs)]
     found = {_rules[pair] for pair in closest}

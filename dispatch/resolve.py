@@ -251,7 +251,7 @@ def _layer_rule(generic, types, winner):
     neutral = generic.card.rules.get("neutral")
     if neutral is None:
         return target
-    return lambda *args, **params: (neutral if params["axis"].depth > winner.depth else target)(*args, **params)
+    return lambda *args, **params: (neutral if params["axis_name"].depth > winner.depth else target)(*args, **params)
 
 
 def _kind(cls):

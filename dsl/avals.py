@@ -58,10 +58,9 @@ def reduced_axes(name, x, axis):
 
 def normalize_axis(name, axis, ndim):
     """A non-negative axis number below ndim. Raises ShapeError, AxisError if it is out of range."""
-    try:
-        axis = axis.__index__()
-    except AttributeError:
-        raise ShapeError(f"{name}: an axis must be an integer, not {axis!r}") from None
+    if isinstance(axis, (bool, np.bool_)) or not hasattr(axis, "__index__"):
+        raise ShapeError(f"{name}: an axis must be an integer, not {axis!r}")
+    axis = axis.__index__()
     if not -ndim <= axis < ndim:
         raise AxisError(f"{name}: axis {axis} is out of range for an array with {ndim} axes")
     return axis % ndim
@@ -85,7 +84,7 @@ def infer(function, avals, params):
     card = function.card
     rule = card.rules.get("shape")
     if rule is not None:
-        return rule(*avals, **params)
+        return rule(*[aval_of(x) if is_number(x) else x for x in avals], **params)
     if card.kind == "elementwise":
         return Aval(broadcast_shapes(card.name, avals), _dtype_by_kernel(function, avals, params))
     if card.kind == "reduction":

@@ -2,7 +2,7 @@
 
 from contextvars import ContextVar
 
-from ..dispatch import AxisNameError
+from ..dispatch import AxisNameError, StructureError
 from .avals import shape_of
 
 _axes = ContextVar("polyad_axes", default=())
@@ -23,6 +23,24 @@ class Axis:
         self.name, self.size, self.depth = name, size, depth
         self.local = size
         self.run = None  # the pass over the lanes that is under way
+        self.varying = False  # lanes have answered Python differently: what a collective gives is each lane's own
+        self.answers = 0  # a checksum of what Python was told in this pass, kept where other processes have lanes too
+
+    def diverge(self, log):
+        """Lanes have answered Python differently: start anew, with an empty log of the collectives. A result of a
+        collective on which lanes act differently is no longer one value, counted once, but a value of each lane."""
+        self.varying = True
+        log.clear()
+
+    def recorded(self, operation):
+        """What a program holds instead of this axis."""
+        found = find_axis(self.name, operation)
+        if found is not self:
+            raise AxisNameError(
+                f"{operation}: a trace records the axis {self.name!r} by its name, by which another map inside of it is "
+                "found here; give the two maps different axis names"
+            )
+        return AxisName(self.name, self.size)
 
     def numbers(self):
         """The number of each lane, as an integer in every lane."""
@@ -52,6 +70,52 @@ class Axis:
 
     def __repr__(self):
         return repr(self.name)
+
+
+class AxisName:
+    """An axis in a program: the innermost of this name where the program is run. size: number of lanes when traced."""
+
+    __slots__ = ("name", "size")
+
+    def __init__(self, name, size):
+        self.name, self.size = name, size
+
+    def resolve(self, op):
+        """The axis of this name that encloses this point. Raises AxisNameError; StructureError if the program holds
+        arrays of one element per lane, and there is another number of lanes."""
+        axis = find_axis(self.name, op.card.public)
+        if op.card.per_lane and axis.size != self.size:
+            raise StructureError(
+                f"{op.card.public}: the program was traced for {self.size} lanes along the axis {self.name!r}, not for "
+                f"{axis.size}; trace it again"
+            )
+        return axis
+
+    def __repr__(self):
+        return repr(self.name)
+
+
+def named(op, params):
+    """An operation's parameters as a program keeps them: axes by their names, as the maps end before the program does."""
+    if not isinstance(params.get("axis_name"), Axis):
+        return params
+    return {k: v.recorded(op.card.public) if isinstance(v, Axis) else v for k, v in params.items()}
+
+
+def resolved(op, params):
+    """The parameters of an equation where it is run: names of axes as the axes that are found by them."""
+    if not isinstance(params.get("axis_name"), AxisName):
+        return params
+    return {k: v.resolve(op) if isinstance(v, AxisName) else v for k, v in params.items()}
+
+
+def enclosing(axis, operation):
+    """The axis, if it is of a map that encloses this point and is under way. Raises AxisNameError."""
+    if axis not in _axes.get() or axis.run is None:
+        raise AxisNameError(
+            f"{operation}: the map with the axis {axis.name!r} has ended, or does not enclose this call; call it inside"
+        )
+    return axis
 
 
 class Stacked:

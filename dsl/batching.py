@@ -6,6 +6,7 @@ it came out of a collective: mixed with batched values, its cotangents are summe
 
 import math
 import warnings
+import zlib
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .libraries import asarray_like, host_copy
 from .ops.create import arange_like
 from .ops.shape import broadcast_to, reshape, stack
+
+
+PATIENCE, TURNS = 100, 500  # a map without lanes answers no so many times, then yes, so many turns in all
 
 
 class Split(BaseException):
@@ -45,22 +49,25 @@ class LanesRun(Run):
     """One pass of a mapped function over some of the lanes.
 
     lanes: their numbers among the lanes of this process, or None for all. log: results of the collectives so far.
-    answers: what Python was told about values of these lanes, kept where other processes have lanes too.
     """
 
-    __slots__ = ("answers", "asked", "axis", "example", "lanes", "log", "position", "size")
+    __slots__ = ("asked", "axis", "example", "lanes", "log", "position", "size")
 
     def __init__(self, name, axis, lanes, log):
         super().__init__(name)
         self.axis, self.lanes, self.log = axis, lanes, log
         self.size = axis.local if lanes is None else len(lanes)
-        self.position, self.asked, self.answers = 0, 0, []
+        self.position, self.asked = 0, 0
         self.example = None  # one of the mapped arrays, for arrays made on their device
 
     def __enter__(self):
         super().__enter__()
-        self.axis.run = self
+        self.axis.run, self.axis.answers = self, 0
         return self
+
+    def __exit__(self, *error):
+        self.axis.run = self.example = None  # no cycle, and no array, outlives the pass
+        super().__exit__(*error)
 
     def batched(self, value):
         """A value with these lanes as axis 0, as the lanes see it."""
@@ -77,7 +84,10 @@ class LanesRun(Run):
         return self.axis.offset + lanes
 
     def collective(self, name, value, perform):
-        """The result of one collective over all lanes, the same in each: from the log, or run now, or asked for.
+        """The result of one collective over all lanes: from the log, or run now, or asked for.
+
+        It is the same in each lane, and known to be (`Replicated`) as long as the lanes go one way; once they have
+        answered Python differently, each lane has its own (`Axis.varying`), and transposes sum over the lanes.
 
         name: the operation. value: `Stacked`, what these lanes give. perform: function of that of all lanes here.
         """
@@ -94,7 +104,19 @@ class LanesRun(Run):
                 f"{self.name}: lanes that took different paths meet different collectives: {show(logged)} and "
                 f"{show(signature)}; all lanes must call the same ones in the same order"
             )
+        if self.axis.varying and not is_number(result):
+            return self.constant(result)
         return Replicated[self.depth](result, self)
+
+    def undetermined(self, answers):
+        """An answer where there are no lanes: no for a while, so that `while c` ends, then yes, for `while not c`."""
+        turn, self.asked = self.asked // PATIENCE, self.asked + 1
+        if turn >= TURNS:
+            raise LaneSplitError(
+                f"{self.name}: no lanes: the path is undetermined, and neither answer ends the loop; use where, or map "
+                "at least one lane"
+            )
+        return np.full(answers.shape[1:], turn % 2 and answers.dtype.kind == "b", answers.dtype)
 
 
 class _Lanes(Layer):
@@ -153,7 +175,7 @@ class Replicated(_Lanes):
         def run(*args, **params):
             r = args[whose].run
             check_runs(r, args, cls)
-            if neutral is not None and params["axis"].depth == cls.depth:
+            if neutral is not None and params["axis_name"].depth == cls.depth:
                 return neutral(args[whose].value, **params)
             y = spread(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
             return several(y, [cls(part, r) for part in y]) if isinstance(y, tuple) else cls(y, r)
@@ -184,18 +206,19 @@ class Batched(_Lanes):
     def concrete(self):
         """The one answer of all lanes, or a Split into the groups that agree."""
         answers = concrete(self.value)
-        if len(answers) == 0:  # nobody answers: no and yes in turn, so that both `while c` and `while not c` end
-            self.run.asked += 1
-            return np.full(answers.shape[1:], self.run.asked % 2 == 0 and answers.dtype.kind == "b", answers.dtype)
-        if answers.dtype.kind in "fc":
-            refuse(self, "the value", "lanes can be split by booleans and integers only")
+        if len(answers) == 0:
+            return self.run.undetermined(answers)
         rows = answers.reshape(len(answers), -1)
         groups = {}
         for lane, row in enumerate(map(bytes, np.ascontiguousarray(rows))):
             groups.setdefault(row, []).append(lane)
+        axis = self.run.axis
+        # a sum over the lanes is a number for Python, also where each lane has its own copy of it
+        if answers.dtype.kind in "fc" and not (axis.varying and len(groups) == 1):
+            refuse(self, "the value", "lanes can be split by booleans and integers only")
         if len(groups) == 1:
-            if self.run.axis.spans_processes:
-                self.run.answers.append(row.hex())
+            if axis.spans_processes:
+                axis.answers = zlib.crc32(row + b";", axis.answers)
             return answers[0]
         raise Split(self.run, list(groups.values()))
 
@@ -225,13 +248,13 @@ def _named_axis_target(cls, generic, batched, whose):
     """Operations along a named axis: over these lanes if the axis is this map's, in each lane if it is an outer one."""
     card = generic.card
 
-    def run(*args, axis, **params):
+    def run(*args, axis_name, **params):
         r = args[whose].run
         check_runs(r, args, cls)
         xs = [a.value if b else a for a, b in zip(args, batched, strict=True)]
-        if axis.depth == cls.depth:
-            return card.rules["batch"](r, *xs, axis=axis, **params)
-        return cls(card.rules["trace"](r.size, *xs, axis=axis, **params), r)
+        if axis_name.depth == cls.depth:
+            return card.rules["batch"](r, *xs, axis_name=axis_name, **params)
+        return cls(card.rules["trace"](r.size, *xs, axis_name=axis_name, **params), r)
 
     return run
 

@@ -9,6 +9,9 @@ Conventions of every rule: arrays positional, parameters by keyword; `y` is the 
     jvp        (dxs, y, *xs, **params) -> dy or None          dxs: tuple of tangents
     vjp        list, one (ct, y, *xs, **params) -> ct of that argument per array, or None where there is none
     transpose  like vjp, for the arguments in which the operation is linear
+    vjp_all    (ct, y, *xs, **params) -> tuple of cotangents   instead of vjp, all at once: for sequences of many arrays
+    accumulate (total, ct, y, *xs, **params)                  beside vjp, where that is zero but for a few elements: adds
+               the first array's cotangent to `total` in place; called for plain NumPy arrays only
     batch      (size, xs, batched, **params) -> y             lanes are axis 0 of batched arguments and of y
 Cotangents pair with tangents by Re(sum(ct * t)), without conjugation; layers bring a cotangent to its argument's shape and
 dtype, so rules need not.
@@ -37,6 +40,8 @@ class Card:
     no_rule: name of rule -> reason why there is none. home: the namespace of polyad that exports it (`fft` for
     `polyad.fft.fft`; NumPy has it under that name too), None for polyad itself. collective: it or its transpose talks to
     other processes, so it is not dropped where its result is unused, nor its reverse rule where the cotangent is zero.
+    spelled: the public function's name, where that is not the operation itself (`psum` calls `lane_sum` for an axis).
+    per_lane: shapes depend on the number of lanes of a named axis.
     view: how its result shares elements with its argument, as NumPy's does; `dsl/views.py` fills it in.
     """
 
@@ -55,11 +60,15 @@ class Card:
     no_rule: dict = field(default_factory=dict)
     collective: bool = False
     home: str | None = None
+    spelled: str | None = None
+    per_lane: bool = False
     view: object = None
 
     @property
     def public(self):
         """The operation's name within polyad: `sin`, `fft.fft`."""
+        if self.spelled:
+            return self.spelled
         return f"{self.home}.{self.name}" if self.home else self.name
 
 
@@ -105,7 +114,7 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
     return function
 
 
-RULES = ("shape", "jvp", "vjp", "transpose", "batch", "neutral", "trace")
+RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "batch", "neutral", "trace")
 
 
 def _rule_setter(function, which):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dispatch import ConcreteValueError, Layer, StructureError, tree
 from .avals import aval_of, is_number
+from .axes import named, resolved
 from .libraries import host_copy
 
 
@@ -29,7 +30,7 @@ class Equation:
     __slots__ = ("inputs", "op", "outputs", "params")
 
     def __init__(self, op, inputs, params, outputs):
-        self.op, self.inputs, self.params, self.outputs = op, inputs, params, outputs
+        self.op, self.inputs, self.params, self.outputs = op, inputs, named(op, params), outputs
 
 
 class Program:
@@ -108,7 +109,7 @@ def evaluate(program, leaves):
     env.update(zip(program.inputs, leaves, strict=True))
     value = lambda v: env[v] if isinstance(v, Var) else v
     for e in program.equations:
-        y = e.op.generic.spread(*[value(v) for v in e.inputs], **e.params)
+        y = e.op.generic.spread(*[value(v) for v in e.inputs], **resolved(e.op, e.params))
         for var, part in zip(e.outputs, y if isinstance(y, tuple) else (y,), strict=True):
             env[var] = part
     return [value(v) for v in program.outputs]

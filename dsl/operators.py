@@ -226,7 +226,15 @@ def _install_conversions():
         f"polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {buffers}",
     )
     Layer.__dlpack__ = _refused("DLPack export", keep)
+    Container.__bool__ = _truth_of_container
     Container.__array__ = lambda self, dtype=None, copy=None: _dense_array(self, dtype)
+
+
+def _truth_of_container(x):
+    """bool of a container, such as that of a comparison: of one element only, as for arrays."""
+    if x.size != 1:
+        raise ValueError(f"bool() of a {type(x).__name__} of shape {list(x.shape)} is ambiguous; use .any() or .all()")
+    return bool(reduce.any(x.dense() if x.densifies else x))  # of one element: nothing is lost
 
 
 def _dense_array(x, dtype):

@@ -11,7 +11,9 @@ import warnings
 import numpy as np
 
 from ..dispatch import (
+    Layer,
     LaneSplitError,
+    LeakedLayerError,
     PerformanceWarning,
     ShapeError,
     batch_axis,
@@ -66,6 +68,7 @@ class MappedInputs:
 
     def __init__(self, name, args, kwargs, in_axes, axis_size):
         self.name, self.size = name, axis_size
+        self.arrays = [x for x in tree.leaves((args, kwargs)) if isinstance(x, np.ndarray)]
         units, self.structure = tree.flatten((args, kwargs), is_container)
         if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
             raise ShapeError(f"{name}: in_axes {in_axes!r} has {len(in_axes)} entries for {len(args)} arguments")
@@ -73,6 +76,9 @@ class MappedInputs:
         axes = tree.broadcast_prefix(where, (args, kwargs), f"{name}: in_axes", is_container)
         self.units, self.mapped = [], []
         paths = None
+        for leaf in tree.leaves(units):
+            if isinstance(leaf, Layer) and leaf.run.closed:
+                raise leaf.run.leaked()
         for i, (x, axis) in enumerate(zip(units, axes, strict=True)):
             if axis is None:
                 self.units.append(x)
@@ -143,7 +149,7 @@ def map_lanes(name, f, inputs, axis):
     while True:
         done, waiting = _run_parts(name, f, inputs, axis, log, parts)
         if not waiting:
-            return Outputs(name, axis, done)
+            return Outputs(name, axis, done, inputs)
         _check_all_wait(name, axis, done, waiting)
         parts = [lanes for lanes, _ in waiting]
         need = waiting[0][1]
@@ -161,14 +167,16 @@ def _run_parts(name, f, inputs, axis, log, parts):
             with axis, run:
                 args, kwargs = inputs.for_lanes(run)
                 out = f(*args, **kwargs)
-                done.append((lanes, *flatten_outputs(name, out, run), run.answers))
+                done.append((lanes, *flatten_outputs(name, out, run)))
         except (Split, Need) as signal:
             if signal.run is not run:
                 axis.leave(signal)
                 raise
             if isinstance(signal, Need):
-                waiting.append((lanes, signal))
+                waiting.append((lanes, signal.with_traceback(None)))  # its frames hold all values of the pass
                 continue
+            if not axis.varying:
+                axis.diverge(log)
             own = range(axis.local) if lanes is None else lanes
             todo[:0] = [[own[i] for i in group] for group in signal.groups]
             if len(todo) + len(done) > MANY_PARTS and not warned:
@@ -213,36 +221,69 @@ def flatten_outputs(name, out, run):
             if leaf.run is not run:
                 raise run.foreign(leaf.run)
             return Stacked(snapshot(leaf.value), cls is Replicated[run.depth])
+        if isinstance(leaf, Layer) and leaf.run.closed:
+            raise leaf.run.leaked()
         return Stacked(leaf, True)
 
     units, structure = tree.flatten(out, is_container)
+    for unit in units:
+        if is_container(unit):
+            _check_static(name, unit, run)
     return [tree.map(leave, unit) if is_container(unit) else leave(unit) for unit in units], structure
+
+
+def _check_static(name, x, run):
+    """What a container does not count among its arrays leaves the map as it is, so it must not belong to the map."""
+    for attribute in x.static:
+        for value in tree.leaves(getattr(x, attribute)):
+            if isinstance(value, Layer) and (value.run.closed or value.depth >= run.depth):
+                raise LeakedLayerError(
+                    f"{name}: the static attribute {attribute!r} of the {type(x).__name__} returned is a "
+                    f"{type(value).__name__}, which has no meaning after the map; declare it among the leaves of the type"
+                )
+
+
+def owner(x):
+    """The array whose memory x looks at."""
+    while isinstance(getattr(x, "base", None), np.ndarray):
+        x = x.base
+    return x
+
+
+def apart(results, others):
+    """Arrays whose memory is theirs alone, so that writing to one changes neither another nor one of the others."""
+    taken = {id(owner(x)) for x in others if isinstance(x, np.ndarray)}
+
+    def alone(x):
+        if type(x) is not np.ndarray:
+            return x
+        if id(owner(x)) in taken or not x.flags.writeable:
+            x = x.copy()
+        taken.add(id(owner(x)))
+        return x
+
+    return [tree.map(alone, x) if is_container(x) else alone(x) for x in results]
 
 
 class Outputs:
     """The results of all parts of the lanes, to be put together."""
 
-    def __init__(self, name, axis, parts):
-        self.name, self.axis, self.parts = name, axis, parts
-
-    @property
-    def answers(self):
-        """What Python was told about the lanes here, if that was the same for all of them, else None."""
-        return self.parts[0][3] if len(self.parts) == 1 else None
+    def __init__(self, name, axis, parts, inputs):
+        self.name, self.axis, self.parts, self.inputs = name, axis, parts, inputs
 
     def leaves(self):
         """Structure, and per unit a `Stacked` over the lanes of this process (or a container of them)."""
-        (_, units, structure, _), *others = self.parts
+        (_, units, structure), *others = self.parts
         if not others:
             return structure, units
-        for _, _, other, _ in others:
+        for _, _, other in others:
             if other != structure:
                 raise LaneSplitError(
                     f"{self.name}: lanes return different structures: {tree.show(structure)} and {tree.show(other)}"
                 )
-        lanes = [part for part, *_ in self.parts]
+        lanes = [part for part, _, _ in self.parts]
         merge = lambda *column: merge_parts(self.name, lanes, column)
-        columns = zip(*[units for _, units, _, _ in self.parts], strict=True)
+        columns = zip(*[units for _, units, _ in self.parts], strict=True)
         return structure, [tree.map(merge, *c) if any(map(is_container, c)) else merge(*c) for c in columns]
 
     def assemble(self, out_axes):
@@ -250,7 +291,9 @@ class Outputs:
         structure, units = self.axis.join(self)
         model = tree.unflatten(structure, list(range(len(units))))
         axes = tree.broadcast_prefix(out_axes, model, f"{self.name}: out_axes")
-        return tree.unflatten(structure, [self._place(u, a) for u, a in zip(units, axes, strict=True)])
+        placed = [self._place(u, a) for u, a in zip(units, axes, strict=True)]
+        constants = [leaf.value for unit in units for leaf in tree.leaves(unit) if leaf.same]
+        return tree.unflatten(structure, apart(placed, [*self.inputs.arrays, *constants]))
 
     def _place(self, unit, out_axis):
         if is_container(unit):

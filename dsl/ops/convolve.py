@@ -14,7 +14,7 @@ from .shape import concatenate, reshape
 REVERSED = (Slice((None, None, -1)),)
 
 
-def _extent(name, a, v, mode):
+def extent(name, a, v, mode):
     """(start, length) of the part of the full convolution that a mode keeps. Raises ShapeError."""
     shown = lambda x: str(x) if isinstance(x, Aval) else describe(x)
     if len(a.shape) != 1 or len(v.shape) != 1 or 0 in a.shape + v.shape:
@@ -53,12 +53,12 @@ def convolve(a, v, /, mode="full"):
 
 @convolve.rule("shape")
 def convolve_shape(a, v, mode="full"):
-    return Aval((_extent("convolve", a, v, mode)[1],), np.result_type(a.dtype, v.dtype))
+    return Aval((extent("convolve", a, v, mode)[1],), np.result_type(a.dtype, v.dtype))
 
 
 def _pull(ct, kept, other, mode):
     """The cotangent of one sequence, `kept`, which was convolved with the other."""
-    start, length = _extent("convolve", kept, other, mode)
+    start, length = extent("convolve", kept, other, mode)
     after = shape_of(kept)[0] + shape_of(other)[0] - 1 - start - length
     if start or after:
         ct = concatenate([zeros_like(ct, shape=(start,)), ct, zeros_like(ct, shape=(after,))])
@@ -73,7 +73,7 @@ convolve.rule("transpose")([
 @convolve.rule("batch")
 def convolve_batch(size, xs, batched, mode="full"):
     lane = lambda x, known: Aval(shape_of(x)[known:], dtype_of(x))
-    start, length = _extent("convolve", *map(lane, xs, batched), mode)
+    start, length = extent("convolve", *map(lane, xs, batched), mode)
     if not size:
         return zeros_like(xs[batched.index(True)], dtype=np.result_type(*map(dtype_of, xs)), shape=(0, length))
     (a, v), both = xs, all(batched)
@@ -98,7 +98,7 @@ def correlate(a, v, /, mode="valid"):
 
     a, v: shape (m,) and (n,), not empty; mode: as for `convolve`. Raises ShapeError.
     """
-    start, length = _extent("correlate", a, v, mode)
+    start, length = extent("correlate", a, v, mode)
     reverse = index(conj(v), spec=REVERSED)
     if mode != "same" or shape_of(a)[0] >= shape_of(v)[0]:
         return convolve(a, reverse, mode=mode)

@@ -133,6 +133,15 @@ def index_transpose(i, ct, y, x, *arrays, spec):
     return index_add(zeros_like(x, dtype_of(ct)), ct, *arrays, spec=spec)
 
 
+@index.rule("accumulate")
+def index_accumulate(total, ct, y, x, *arrays, spec):
+    """Add the cotangent to that of all elements; NumPy arrays only."""
+    if arrays:
+        np.add.at(total, join_index(spec, arrays), ct)
+    else:
+        total[join_index(spec, arrays)] += ct
+
+
 def batched_index(size, x, arrays, batched, spec):
     """A spec and arrays that index the lanes of x (its axis 0), and the places of the advanced axes in each lane.
 

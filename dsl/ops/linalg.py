@@ -1,5 +1,7 @@
 """Matrix products."""
 
+import math
+
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -43,31 +45,50 @@ def matmul_shape(x, y):
     return Aval(shape, np.result_type(x.dtype, y.dtype))
 
 
-def _row(ct, x, y):
-    """The cotangent of x @ y with the dropped vector axes put back."""
+def _matrices(ct, x, y):
+    """ct, x and y of z = x @ y with vectors as matrices: a row on the left, a column on the right."""
     if ndim_of(y) == 1:
-        ct = expand_dims(ct, -1)
-    return expand_dims(ct, -2) if ndim_of(x) == 1 else ct
+        ct, y = expand_dims(ct, -1), expand_dims(y, -1)
+    if ndim_of(x) == 1:
+        ct, x = expand_dims(ct, -2), expand_dims(x, 0)
+    return ct, x, y
 
 
 def _left(ct, z, x, y):
     if ndim_of(x) == ndim_of(y) == 2:
         return matmul(ct, transpose(y))
-    if ndim_of(x) == 1 and ndim_of(y) == 1:
+    if ndim_of(x) == ndim_of(y) == 1:
         return multiply(ct, y)
-    columns = expand_dims(y, -1) if ndim_of(y) == 1 else y
-    product = matmul(_row(ct, x, y), matrix_transpose(columns))
-    return product if ndim_of(x) > 1 else reshape(product, shape=(*shape_of(product)[:-2], shape_of(x)[0]))
+    ct, rows, columns = _matrices(ct, x, y)
+    return _product_for(ct, matrix_transpose(columns), rows, x)
 
 
 def _right(ct, z, x, y):
     if ndim_of(x) == ndim_of(y) == 2:
         return matmul(transpose(x), ct)
-    if ndim_of(x) == 1 and ndim_of(y) == 1:
+    if ndim_of(x) == ndim_of(y) == 1:
         return multiply(ct, x)
-    rows = expand_dims(x, 0) if ndim_of(x) == 1 else x
-    product = matmul(matrix_transpose(rows), _row(ct, x, y))
-    return product if ndim_of(y) > 1 else reshape(product, shape=shape_of(product)[:-1])
+    ct, rows, columns = _matrices(ct, x, y)
+    return _product_for(matrix_transpose(rows), ct, columns, y)
+
+
+def _product_for(a, b, matrices, x):
+    """a @ b summed over the leading axes along which `matrices` were broadcast, in x's shape: these axes become part of
+    the inner one, so that no product is formed for each of them."""
+    lead = np.broadcast_shapes(shape_of(a)[:-2], shape_of(b)[:-2])
+    own = (1,) * (len(lead) - ndim_of(matrices) + 2) + shape_of(matrices)[:-2]
+    summed = [i for i, n in enumerate(lead) if own[i] != n]
+    if summed:
+        kept = [i for i, n in enumerate(lead) if own[i] == n]
+        k, p = len(kept), len(lead)
+        a, b = [reshape(m, shape=(*(1,) * (p + 2 - ndim_of(m)), *shape_of(m))) for m in (a, b)]
+        a = transpose(a, axes=(*kept, p, *summed, p + 1))
+        b = transpose(b, axes=(*kept, *summed, p, p + 1))
+        inner = math.prod([*[lead[i] for i in summed], shape_of(a)[-1]])
+        a = reshape(a, shape=(*shape_of(a)[: k + 1], inner))
+        b = reshape(b, shape=(*shape_of(b)[:k], inner, shape_of(b)[-1]))
+    product = matmul(a, b)
+    return product if shape_of(product) == shape_of(x) else reshape(product, shape=shape_of(x))
 
 
 matmul.rule("transpose")([_left, _right])
@@ -79,6 +100,10 @@ def matmul_batch(size, xs, batched):
     x_lane, y_lane = ndim_of(x) - batched[0], ndim_of(y) - batched[1]
     if not x_lane or not y_lane:
         raise ShapeError("matmul: a number has no matrix product; use multiply")
+    if not batched[1] and y_lane <= 2:
+        return _lanes_of_rows(x, y)
+    if not batched[0] and x_lane <= 2 and y_lane <= 2:
+        return _lanes_of_columns(x, y)
     left = expand_dims(x, -2) if x_lane == 1 else x
     right = expand_dims(y, -1) if y_lane == 1 else y
     most = max(x_lane, y_lane, 2)
@@ -88,6 +113,26 @@ def matmul_batch(size, xs, batched):
     shape = shape_of(z)
     keep = shape[:-2] + (shape[-2:-1] if x_lane > 1 else ()) + (shape[-1:] if y_lane > 1 else ())
     return z if keep == shape else reshape(z, shape=keep)
+
+
+def _lanes_of_rows(x, y):
+    """x[lane] @ y for a matrix or vector y: one product, of all rows of all lanes."""
+    shape = shape_of(x)
+    if len(shape) == 2:
+        return matmul(x, y)
+    z = matmul(reshape(x, shape=(math.prod(shape[:-1]), shape[-1])), y)
+    return reshape(z, shape=(*shape[:-1], *shape_of(y)[1:]))
+
+
+def _lanes_of_columns(x, y):
+    """x @ y[lane] for a matrix or vector x: one product, of all columns of all lanes."""
+    if ndim_of(y) == 2:
+        return matmul(y, x if ndim_of(x) == 1 else transpose(x))
+    if ndim_of(x) == 1:  # nothing to gain: each element of y is needed once
+        return matmul(x, y)
+    size, k, m = shape_of(y)
+    z = matmul(x, reshape(transpose(y, axes=(1, 0, 2)), shape=(k, size * m)))
+    return transpose(reshape(z, shape=(shape_of(x)[0], size, m)), axes=(1, 0, 2))
 
 
 @composite(samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3, 2)), case(normal(2, 3), 2.0)])

@@ -4,12 +4,17 @@ The result of a sum over the lanes is the same in all of them and is kept as suc
 number for all lanes is counted once, so the transpose of `psum` is the identity, not a second sum. Where such a value
 is mixed with values of the lanes, its cotangents are summed over them. Values that no lane owns (constants, arguments
 with `in_axes=None`) count once per lane: `psum(1.0, "i")` is the number of lanes.
+
+Once lanes have taken different branches (`Axis.varying`), each of them may do something else with the sum. It is then a
+value of each lane, and the transpose of `psum` is a second `psum`, which all lanes meet in the same place: where they met
+the first one, backwards, whether they use its result or not.
 """
 
+import numpy as np
 
 from ...dispatch import Container, is_container, tree
 from ..avals import Aval, dtype_of, is_number
-from ..axes import Stacked, find_axis
+from ..axes import Stacked, enclosing, find_axis
 from ..card import opaque
 from .arithmetic import divide, multiply
 from .reduce import max as max_
@@ -22,7 +27,7 @@ def _over_names(name, one, x, axis_name):
     """Apply an operation over one axis to every array of a tree, for one axis name after another."""
     names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
     for axis in [find_axis(n, name) for n in names]:
-        x = tree.map(lambda array, axis=axis: one(array, axis=axis), x, is_leaf=is_container)
+        x = tree.map(lambda array, axis=axis: one(array, axis_name=axis), x, is_leaf=is_container)
     return x
 
 
@@ -41,22 +46,22 @@ def psum(x, axis_name):
 
 def psum_over(x, axis):
     """`psum` over an axis object."""
-    return lane_sum(x, axis=axis)
+    return lane_sum(x, axis_name=axis)
 
 
 def pmean(x, axis_name):
     """Mean of x over the lanes of a named axis (see `psum`); integers give floating point."""
-    return _over_names("pmean", lambda leaf, axis: divide(lane_sum(leaf, axis=axis), axis.size), x, axis_name)
+    return _over_names("pmean", lane_mean, x, axis_name)
 
 
 def pmax(x, axis_name):
     """Largest value over the lanes of a named axis. Lanes that hold it share the derivative equally."""
-    return _over_names("pmax", lambda leaf, axis: max_(lane_gather(leaf, axis=axis), axis=0), x, axis_name)
+    return _over_names("pmax", lambda leaf, axis_name: max_(lane_gather(leaf, axis_name=axis_name), axis=0), x, axis_name)
 
 
 def pmin(x, axis_name):
     """Smallest value over the lanes of a named axis. Lanes that hold it share the derivative equally."""
-    return _over_names("pmin", lambda leaf, axis: min_(lane_gather(leaf, axis=axis), axis=0), x, axis_name)
+    return _over_names("pmin", lambda leaf, axis_name: min_(lane_gather(leaf, axis_name=axis_name), axis=0), x, axis_name)
 
 
 def all_gather(x, axis_name):
@@ -75,22 +80,29 @@ def axis_size(axis_name):
     return find_axis(axis_name, "axis_size").size
 
 
-# ---------------------------------------------------------------------- the cards rule neutral: for a value that lies
-# below the axis' depth (no lane owns it), which is a collective like any other: in other lanes the same call may get
-# a value of the lane; rule batch: over the lanes themselves; rule trace: for the lanes of a map inside the axis
-@opaque(kernel=None, numpy=())
-def lane_sum(x, /, *, axis):
+# ---------------------------------------------------------------------- the cards: axis_name is an `Axis` (in a program,
+# an `AxisName`). Rule neutral: for a value that lies below the axis' depth (no lane owns it), which is a collective like
+# any other: in other lanes the same call may get a value of the lane; rule batch: over the lanes themselves; rule trace:
+# for the lanes of a map inside the axis. They are collective: a reverse pass visits them in all lanes or in none
+def _card(spelled, **facts):
+    return opaque(kernel=None, numpy=(), collective=True, spelled=spelled, **facts)
+
+
+def _over_lanes(op, name, perform, finish=lambda y, axis: y):
+    """Rules neutral, batch and jvp: the collective `name`, which is `perform(lanes, axis)` of the `Stacked` values here."""
+
+    def collective(lanes, axis):
+        run = enclosing(axis, op.card.public).run
+        return finish(run.collective(name, lanes, lambda lanes: perform(lanes, axis)), axis)
+
+    op.rule("neutral")(lambda x, *, axis_name: collective(Stacked(x, True), axis_name))
+    op.rule("batch")(lambda run, x, *, axis_name: collective(Stacked(x, False), axis_name))
+    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(dxs[0], axis_name=axis_name))
+
+
+@_card("psum")
+def lane_sum(x, /, *, axis_name):
     """Sum over the lanes of an axis object."""
-
-
-@lane_sum.rule("neutral")
-def lane_sum_neutral(x, *, axis):
-    return axis.run.collective("psum", Stacked(x, True), lambda lanes: _total(lanes, axis))
-
-
-@lane_sum.rule("batch")
-def lane_sum_lanes(run, x, *, axis):
-    return run.collective("psum", Stacked(x, False), lambda lanes: _total(lanes, axis))
 
 
 def _total(lanes, axis):
@@ -103,51 +115,65 @@ def _total(lanes, axis):
     return axis.across("sum", multiply(one, count))
 
 
-def _wide(lanes, axis):
-    return broadcast_to(lanes.value, shape=(axis.local, *lanes.shape)) if lanes.same else lanes.value
+def _back(ct, axis):
+    """The cotangent of a result of all lanes, of which each lane knows its own part where they go different ways."""
+    return lane_sum(ct, axis_name=axis) if axis.varying else ct
 
 
-lane_sum.rule("shape")(lambda x, *, axis: x)
-lane_sum.rule("jvp")(lambda dxs, y, x, *, axis: lane_sum(dxs[0], axis=axis))
-lane_sum.rule("vjp")([lambda ct, y, x, *, axis: ct])
-lane_sum.rule("trace")(lambda size, x, *, axis: lane_sum(x, axis=axis))
+_over_lanes(lane_sum, "psum", _total)
+lane_sum.rule("shape")(lambda x, *, axis_name: Aval(x.shape, np.sum(np.zeros(0, x.dtype)).dtype))
+lane_sum.rule("vjp")([lambda ct, y, x, *, axis_name: _back(ct, axis_name)])
+lane_sum.rule("trace")(lambda size, x, *, axis_name: lane_sum(x, axis_name=axis_name))
 
 
-@opaque(kernel=None, numpy=())
-def lane_gather(x, /, *, axis):
+@_card("pmean")
+def lane_mean(x, /, *, axis_name):
+    """Mean over the lanes of an axis object."""
+
+
+_over_lanes(lane_mean, "psum", _total, lambda y, axis: divide(y, axis.size))
+lane_mean.rule("shape")(lambda x, *, axis_name: Aval(x.shape, np.mean(np.ones(1, x.dtype)).dtype))
+lane_mean.rule("vjp")([lambda ct, y, x, *, axis_name: divide(_back(ct, axis_name), axis_name.size)])
+lane_mean.rule("trace")(lambda size, x, *, axis_name: lane_mean(x, axis_name=axis_name))
+
+
+@_card("all_gather", per_lane=True)
+def lane_gather(x, /, *, axis_name):
     """Values of all lanes of an axis object, stacked along a new axis 0."""
 
 
-@lane_gather.rule("neutral")
-def lane_gather_neutral(x, *, axis):
-    return axis.run.collective("all_gather", Stacked(x, True), lambda lanes: _all(lanes, axis))
-
-
-@lane_gather.rule("batch")
-def lane_gather_lanes(run, x, *, axis):
-    return run.collective("all_gather", Stacked(x, False), lambda lanes: _all(lanes, axis))
-
-
 def _all(lanes, axis):
-    return axis.across("gather", axis.own(_wide(lanes, axis)))
+    wide = broadcast_to(lanes.value, shape=(axis.local, *lanes.shape)) if lanes.same else lanes.value
+    return axis.across("gather", axis.own(wide))
 
 
-lane_gather.rule("shape")(lambda x, *, axis: Aval((axis.size, *x.shape), x.dtype))
-lane_gather.rule("jvp")(lambda dxs, y, x, *, axis: lane_gather(dxs[0], axis=axis))
-lane_gather.rule("vjp")([lambda ct, y, x, *, axis: ct[axis.numbers()]])
-lane_gather.rule("trace")(lambda size, x, *, axis: moveaxis(lane_gather(x, axis=axis), 0, 1))
+_over_lanes(lane_gather, "all_gather", _all)
+lane_gather.rule("shape")(lambda x, *, axis_name: Aval((axis_name.size, *x.shape), x.dtype))
+lane_gather.rule("vjp")([lambda ct, y, x, *, axis_name: _back(ct, axis_name)[axis_name.numbers()]])
+lane_gather.rule("trace")(lambda size, x, *, axis_name: moveaxis(lane_gather(x, axis_name=axis_name), 0, 1))
 
 
 # ---------------------------------------------------------------------- array types
-@lane_sum.method
-def lane_sum_container(x: Container, /, *, axis):
+def _leafwise(op, x, axis):
     """Leaf by leaf where the array is linear in its leaves; the sum of others is no array of their type."""
     if not x.linear or any(dtype_of(leaf).kind not in "fc" for leaf in tree.leaves(x)):
         return NotImplemented
-    return tree.map(lambda leaf: lane_sum(leaf, axis=axis), x)
+    return tree.map(lambda leaf: op(leaf, axis_name=axis), x)
+
+
+@lane_sum.method
+def lane_sum_container(x: Container, /, *, axis_name):
+    """Sum of the leaves."""
+    return _leafwise(lane_sum, x, axis_name)
+
+
+@lane_mean.method
+def lane_mean_container(x: Container, /, *, axis_name):
+    """Mean of the leaves."""
+    return _leafwise(lane_mean, x, axis_name)
 
 
 @lane_gather.method
-def lane_gather_container(x: Container, /, *, axis):
+def lane_gather_container(x: Container, /, *, axis_name):
     """The lanes become a batch axis."""
-    return x.stacked(0, axis.size, lambda leaf, place: moveaxis(lane_gather(leaf, axis=axis), 0, place))
+    return x.stacked(0, axis_name.size, lambda leaf, place: moveaxis(lane_gather(leaf, axis_name=axis_name), 0, place))

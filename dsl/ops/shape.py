@@ -205,15 +205,19 @@ def concatenate_shape(*xs, axis=0):
     return Aval((*xs[0].shape[:axis], length, *xs[0].shape[axis + 1 :]), np.result_type(*[x.dtype for x in xs]))
 
 
-@concatenate.rule("transpose")
-def concatenate_transpose(i, ct, y, *xs, axis=0):
-    """The part of the cotangent that belongs to array i."""
-    if axis is None:
-        start = sum(size_of(x) for x in xs[:i])
-        return reshape(ct[start : start + size_of(xs[i])], shape=shape_of(xs[i]))
-    axis = normalize_axis("concatenate", axis, ndim_of(xs[0]))
-    start = sum(shape_of(x)[axis] for x in xs[:i])
-    return ct[(*(slice(None),) * axis, slice(start, start + shape_of(xs[i])[axis]))]
+@concatenate.rule("vjp_all")
+def concatenate_vjp(ct, y, *xs, axis=0):
+    """For each array its part of the cotangent."""
+    before, cts, start = (), [], 0
+    if axis is not None:
+        axis = normalize_axis("concatenate", axis, ndim_of(xs[0]))
+        before = (slice(None),) * axis
+    for x in xs:
+        stop = start + (size_of(x) if axis is None else shape_of(x)[axis])
+        part = ct[(*before, slice(start, stop))]
+        cts.append(reshape(part, shape=shape_of(x)) if axis is None else part)
+        start = stop
+    return cts
 
 
 @concatenate.rule("batch")

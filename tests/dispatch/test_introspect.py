@@ -207,3 +207,9 @@ def test_listing_is_in_a_stable_order():
     names = [(g.prototype.__module__, g.name) for g in all_generics()]
     assert names == sorted(names) and ("polyad.dsl.ops.arithmetic", "add") in names
     assert repr(pa.add.generic).startswith("<generic add with")
+
+
+@pytest.mark.parametrize("ask", [pa.methods, pa.which])
+def test_only_generic_functions_have_methods(ask):
+    with pytest.raises(pa.MethodError, match="is not a generic function of polyad; declare one with @polyad.generic"):
+        ask(np.sin)

@@ -163,3 +163,13 @@ def test_dense():
     x = np.ones(3)
     assert pa.dense(x) is x and pa.dense(2) == 2
     np.testing.assert_array_equal(pa.dense(pa.Diagonal(x)), np.eye(3))
+
+
+def test_numpy_scalars_promote_as_their_dtypes():
+    assert pa.promote_type(np.float32, np.int64) is np.float64
+    assert pa.promote_type(np.int8, np.uint8) is np.int16
+
+
+def test_values_are_not_types():
+    with pytest.raises(pa.PromotionError, match="takes classes such as float, not 1; for values use polyad.promote"):
+        pa.promote_type(1, 2)

@@ -398,3 +398,9 @@ def test_two_uses_of_a_diagonal_accumulate(scale):
     assert type(gD) is pa.Diagonal
     same(gD.diag, v**2 + (v - x) ** 2)
     same(gx, 2 * (x - v))
+
+
+def test_truth_of_a_container_is_that_of_its_one_element():
+    assert not pa.Zeros((1,)) and not bool(pa.Diagonal(np.zeros(1))) and bool(pa.Diagonal(np.ones(1)))
+    with pytest.raises(ValueError, match=r"bool\(\) of a Diagonal of shape \[3, 3\] is ambiguous; use .any\(\) or .all\(\)"):
+        bool(D)

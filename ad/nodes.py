@@ -1,0 +1,92 @@
+"""Nodes of the tape that are no plain rules: in their place stands an object that hands the cotangent on by itself.
+
+`hand_on(cts, own, ct, y, xs, parent)` adds to the list `cts` of cotangents by place. own: place -> the array that the walk
+made for it and may write to.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ..dsl import add
+
+
+class Part:
+    """One of several results; `xs` is (its number, how many there are), the parent the operation's own node."""
+
+    __slots__ = ()
+
+    def hand_on(self, cts, own, ct, y, xs, parent):
+        (j, count), (place,) = xs, parent
+        known = cts[place] = cts[place] or [None] * count
+        known[j] = ct
+
+
+PART = Part()
+
+
+class Joint:
+    """An operation with one rule for all its arrays: `rule(ct, y, *xs)` returns their cotangents, in the parents' order.
+
+    With a rule for each of n arrays, the walk over a sequence of them would take n² steps.
+    """
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def hand_on(self, cts, own, ct, y, xs, parent):
+        ct = tuple(ct) if type(ct) is list else ct
+        for c, place in zip(self.rule(ct, y, *xs), parent, strict=True):
+            if c is not None:
+                known = cts[place]
+                cts[place] = c if known is None else add(known, c)
+
+
+class Selection:
+    """An operation whose cotangent is zero but for a few elements; `xs` is (arguments, parameters).
+
+    rule: the reverse rule. accumulate: `accumulate(total, ct, y, *xs, **params)` adds what it returns to `total` in place.
+    It is used where all are plain NumPy arrays, and total one that the walk itself made: a loop over the elements of x
+    then takes as many steps as it reads elements, while summing full cotangents takes as many for each.
+    """
+
+    __slots__ = ("accumulate", "rule")
+
+    def __init__(self, rule, accumulate):
+        self.rule, self.accumulate = rule, accumulate
+
+    def hand_on(self, cts, own, ct, y, xs, parent):
+        (xs, params), (place,) = xs, parent
+        known = cts[place]
+        total = _writable(known, own.get(place), xs[0]) if _plain(ct, xs) else None
+        if total is not None:
+            cts[place] = own[place] = total
+            self.accumulate(total, ct, y, *xs, **params)
+            return
+        c = self.rule(ct, y, *xs, **params)
+        if c is not None:
+            cts[place] = c if known is None else add(known, c)
+
+    def ordinary(self, xs, y, parent):
+        """The same as a node with a plain rule."""
+        xs, params = xs
+        return partial(self.rule, **params), xs, y, *parent
+
+
+def _plain(ct, xs):
+    """Whether a cotangent and the arguments are NumPy's, on no layer and no device, and of one dtype."""
+    if type(ct) is not np.ndarray and not isinstance(ct, np.generic):
+        return False
+    return all([type(x) is np.ndarray for x in xs]) and ct.dtype == xs[0].dtype
+
+
+def _writable(known, own, x):
+    """An array of the cotangent so far that may be written to, or None."""
+    if known is None:
+        return np.zeros(x.shape, x.dtype)
+    if known is own:
+        return own
+    fits = type(known) is np.ndarray and known.shape == x.shape and known.dtype == x.dtype
+    return known.copy() if fits else None
