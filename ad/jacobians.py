@@ -8,7 +8,7 @@ from ..dsl import reshape, vmap
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.ops.create import eye_like
 from .derived import grad, jvp
-from .inputs import NoTangent, as_inputs, chosen, inexact, of_function, title
+from .inputs import NoTangent, as_inputs, chosen, inexact, of_function, scalar, title
 from .passes import complex_slope, push, record, tangent_of
 
 
@@ -59,7 +59,8 @@ def jacfwd(f, argnums=0):
             if dtype_of(x).kind == "c":
                 across = columns(k, 1j * _basis(x))
                 found = [None if a is None else complex_slope(a, b) for a, b in zip(found, across, strict=True)]
-            matrix.append([None if a is None else reshape(a, shape=(*shape_of(a)[:-1], *shape_of(x))) for a in found])
+            block = lambda a, x=x: scalar(reshape(a, shape=(*shape_of(a)[:-1], *shape_of(x))))
+            matrix.append([None if a is None else block(a) for a in found])
         if shape is None:  # there is no leaf to differentiate by
             shape = tree.structure(function(tree.unflatten(structure, leaves)))
         rows = [[NoTangent if column is None else column[j] for column in matrix] for j in range(shape.num_leaves)]
@@ -89,7 +90,8 @@ def jacrev(f, argnums=0):
                 across = vmap(pull)(-1j * _basis(value))
                 found = [None if a is None else a + 1j * b for a, b in zip(found, across, strict=True)]
                 found = [a / 2 if dtype_of(x).kind == "c" else a for a, x in zip(found, leaves, strict=True)]
-            parts = [None if a is None else reshape(a, shape=shape_of(value) + shape_of(a)[1:]) for a in found]
+            block = lambda a: scalar(reshape(a, shape=shape_of(value) + shape_of(a)[1:]))
+            parts = [None if a is None else block(a) for a in found]
             return _row(structure, parts)
 
         return tree.unflatten(pullback.shape, [row(value, index) for value, index in pullback.outputs])

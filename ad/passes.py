@@ -31,7 +31,8 @@ def push(name, f, inputs, dxs, has_aux=False):
         pairs = [run.unwrap(v) for v in values]
         if has_aux:
             aux = tree.map(lambda v: run.unwrap(v)[0], aux)
-    return [v for v, _ in pairs], [t for _, t in pairs], shape, aux
+    values, slopes = [v for v, _ in pairs], [t for _, t in pairs]
+    return values, _apart(slopes, [t for ts in dxs for t in ts]), shape, aux
 
 
 def in_structure(structure, tangents, primals):
@@ -115,7 +116,7 @@ class Pullback:
 
     def pull(self, seeds):
         """Cotangents of the arguments from pairs (place on the tape, cotangent)."""
-        found = iter(_apart(self.cotangents(seeds), seeds))
+        found = iter(_apart(self.cotangents(seeds), [ct for _, ct in seeds]))
         return tuple([self._argument(xs, structure, found) for xs, structure in self.inputs])
 
     def _argument(self, leaves, structure, found):
@@ -124,14 +125,16 @@ class Pullback:
         return in_structure(structure, cts, leaves)
 
 
-def _apart(cts, seeds):
-    """Cotangents whose memory is theirs alone, so that writing to one changes neither another nor what was given."""
-    taken = {id(_owner(ct)) for _, ct in seeds}
+def _apart(cts, given):
+    """Tangents or cotangents whose memory is theirs alone, so that writing to one changes neither another nor what was
+    given."""
+    taken = {id(_owner(ct)) for ct in given}
     for i, ct in enumerate(cts):
         if type(ct) is np.ndarray:
             owner = id(_owner(ct))
             if owner in taken or not ct.flags.writeable:
-                cts[i] = ct.copy()
+                ct = cts[i] = ct.copy()
+                owner = id(ct)
             taken.add(owner)
     return cts
 

@@ -206,6 +206,8 @@ def _general(cls, generic, mine):
 def _rules(generic, places):
     """A function of the parameters that gives the rules of a node, for the arrays at these places."""
     together = joint_rule(generic, places)
+    if together is None and generic.variadic is not None and vjp_rule(generic, places[0]) is None:
+        together = _transposed(generic, places)
     if together is not None:
         if reads_values(generic, places[0]):
             _readers[together] = generic.name
@@ -228,10 +230,12 @@ def _parts(cls, r, y):
 
 def _rule(generic, i, same_space=False):
     """The reverse rule for array i, its result brought to the array's space unless it is there already."""
-    rule, name = vjp_rule(generic, i) or _transposed(generic, i), generic.name
+    rule, name = vjp_rule(generic, i), generic.name
     if rule is nothing:
         return rule
-    if not same_space:
+    if rule is None:
+        rule = _alone(_transposed(generic, [i]))
+    elif not same_space:
         rule = _matched(rule, i, name)
     if reads_values(generic, i):
         _readers[rule] = name
@@ -242,11 +246,16 @@ def _matched(rule, i, name):
     return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name)
 
 
+def _alone(rule):
+    return lambda ct, y, *xs, **params: rule(ct, y, *xs, **params)[0]
+
+
 _readers = weakref.WeakKeyDictionary()  # reverse rule -> its operation, for rules that read the numbers they are given
 
 
-def _transposed(generic, i):
-    """The reverse rule of an operation that has a forward rule only: that rule, linear in its tangent, transposed."""
+def _transposed(generic, places):
+    """The reverse rule, for the arrays at these places, of an operation that has a forward rule only: that rule, linear
+    in its tangents, transposed. It returns a list."""
     try:
         jvp = jvp_rule(generic)
     except MissingRuleError as error:
@@ -256,13 +265,17 @@ def _transposed(generic, i):
         ) from error
 
     def vjp(ct, y, *xs, **params):
-        def tangent(dx):
-            dy = jvp(tuple([dx if k == i else None for k in range(len(xs))]), y, *xs, **params)
+        def tangent(*followed):
+            dxs = [None] * len(xs)
+            for i, dx in zip(places, followed, strict=True):
+                dxs[i] = dx
+            dy = jvp(tuple(dxs), y, *xs, **params)
             if dy is None or isinstance(y, tuple):
                 return dy
             return match_tangent(dy, y, generic.name)
 
-        return transpose(f"transpose of {generic.name}", tangent, xs[i], ct)
+        cts = transpose(f"transpose of {generic.name}", tangent, [xs[i] for i in places], ct)
+        return [match_cotangent(c, y, xs[i], generic.name) for i, c in zip(places, cts, strict=True)]
 
     return vjp
 
@@ -290,26 +303,26 @@ def _pushed(generic, dxs, result, xs, params, y, as_cotangent):
     together = joint_rule(generic, places)
     if together is not None:
         pull = lambda c: tuple(together(as_cotangent(c), y, *xs, **params))
-        return transpose(f"transpose of {generic.name}", pull, result, [dxs[i] for i in places])
+        return transpose(f"transpose of {generic.name}", pull, [result], [dxs[i] for i in places])[0]
     for i, dx in enumerate(dxs):
         if dx is not None:
             pull = lambda c, i=i: _rule(generic, i)(as_cotangent(c), y, *xs, **params)
-            part = transpose(f"transpose of {generic.name}", pull, result, dx)
+            (part,) = transpose(f"transpose of {generic.name}", pull, [result], dx)
             dy = part if dy is None else dy if part is None else add(dy, part)
     return dy
 
 
-def transpose(name, linear, x, ct):
-    """The transpose of a linear function of values like x, applied to ct; None for zero.
+def transpose(name, linear, xs, ct):
+    """The transpose of a linear function of values like xs, applied to ct: a list, with None for zero.
 
     A function of several results takes a tuple of cotangents, None where there is none.
     """
     with ReverseRun(name) as run:
-        out = linear(run.input(zeros_like(x)))
+        out = linear(*[run.input(zeros_like(x)) for x in xs])
         pairs = [(out, ct)] if not isinstance(out, tuple) else zip(out, ct, strict=True)
         followed = [(run.unwrap(v)[1], c) for v, c in pairs if c is not None]
     seeds = [(index, c) for index, c in followed if index is not None]
-    return run.walk_back(seeds, 1)[0] if seeds else None
+    return run.walk_back(seeds, len(xs)) if seeds else [None] * len(xs)
 
 
 def _refuse(run, node):

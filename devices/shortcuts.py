@@ -55,6 +55,19 @@ def _sized(x, size=None, **params):
     return size is not None
 
 
+def _unbounded(x, min, max):
+    """No limit at all, limits or numbers of another kind."""
+    return not _plain(min, max) or (min is None and max is None) or np.asarray(x).dtype.kind not in "iuf"
+
+
+def _uneven(x, y, axis):
+    """Not two arrays of one length along the axis, or of numbers for which BLAS has no inner product."""
+    if not (type(x) is type(y) is np.ndarray and x.dtype.char in "fdFD" and y.dtype.char in "fdFD"):
+        return True
+    within = isinstance(axis, int) and all([-a.ndim <= axis < a.ndim for a in (x, y)])
+    return not within or x.shape[axis] != y.shape[axis]
+
+
 def _no_order(x, *q, **params):
     """Nothing to put in order, or complex numbers: an error of the body."""
     return not np.size(x) or np.asarray(x).dtype.kind == "c"
@@ -67,6 +80,9 @@ def shortcuts():
     return {
         **{name: getattr(np, name) for name in same},
         **{name: _unless(getattr(np, name), _no_order) for name in ordered},
+        "outer": np.outer,
+        "clip": _unless(np.clip, _unbounded),
+        "vecdot": _unless(np.vecdot, _uneven),
         "count_nonzero": count_nonzero,
         "repeat": _unless(np.repeat, lambda x, repeats, axis: _elsewhere(repeats)),
         "delete": _unless(np.delete, lambda x, obj, axis: _elsewhere(obj)),

@@ -93,7 +93,8 @@ from .ops.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10, po
 from .ops.gamma import (
     beta, betainc, betaln, digamma, gamma, gammainc, gammainc_da, gammaincc, gammaincinv, gammaln, polygamma, zeta,
 )  # fmt: skip
-from .ops.indexing import Slice, at, getitem, index, index_add, index_set, join_index, take
+from .ops.at import at
+from .ops.indexing import Slice, getitem, index, index_add, index_set, join_index, take
 from .ops.joining import (
     array_split,
     atleast_1d,

@@ -10,7 +10,18 @@ import zlib
 
 import numpy as np
 
-from ..dispatch import LaneSplitError, Layer, PerformanceWarning, Run, check_level, check_runs, refuse, several, snapshot
+from ..dispatch import (
+    LaneSplitError,
+    Layer,
+    PerformanceWarning,
+    Run,
+    check_level,
+    check_runs,
+    open_runs,
+    refuse,
+    several,
+    snapshot,
+)
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .libraries import asarray_like, host_copy
 from .ops.create import arange_like
@@ -108,6 +119,15 @@ class LanesRun(Run):
             return self.constant(result)
         return Replicated[self.depth](result, self)
 
+    def followed(self, x):
+        """x as a value of all derivatives that are taken inside this map.
+
+        What is a constant in some lanes (a number, a zero cotangent) may depend on the argument in others, and the
+        collectives of the derivative of a collective must be met in all.
+        """
+        runs = [run for run in open_runs() if run.depth > self.depth and not isinstance(run, LanesRun)]
+        return _followed(x, runs)
+
     def undetermined(self, answers):
         """An answer where there are no lanes: no for a while, so that `while c` ends, then yes, for `while not c`."""
         turn, self.asked = self.asked // PATIENCE, self.asked + 1
@@ -117,6 +137,18 @@ class LanesRun(Run):
                 "at least one lane"
             )
         return np.full(answers.shape[1:], turn % 2 and answers.dtype.kind == "b", answers.dtype)
+
+
+def _followed(x, runs):
+    """x as a value of all these runs, deepest first."""
+    if not runs or isinstance(x, Layer) and x.below is None:
+        return x
+    run, *outer = runs
+    if not isinstance(x, Layer) or x.depth < run.depth:
+        return run.constant(_followed(np.asarray(x)[()] if is_number(x) else x, outer))
+    y = snapshot(x)
+    setattr(y, "value" if "value" in x.state else "primal", _followed(x.below, outer if x.depth == run.depth else runs))
+    return y
 
 
 class _Lanes(Layer):

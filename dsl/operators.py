@@ -10,6 +10,7 @@ from .card import operations
 from .libraries import host_copy
 from .ops import (
     arithmetic,
+    at,
     bitwise,
     compare,
     complex,
@@ -208,7 +209,7 @@ def install():
     Array.real = property(lambda self: complex.real(self), mutation.set_part(complex.real), doc="Real part.")
     Array.imag = property(lambda self: complex.imag(self), mutation.set_part(complex.imag), doc="Imaginary part.")
     Array.__array_namespace__ = _namespace
-    Array.at = property(indexing.at, doc="`x.at[i].set(v)`: a copy changed at an index.")
+    Array.at = property(at.at, doc="`x.at[i].set(v)`: a copy changed at an index.")
     _install_conversions()
 
 

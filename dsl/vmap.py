@@ -68,7 +68,7 @@ class MappedInputs:
 
     def __init__(self, name, args, kwargs, in_axes, axis_size):
         self.name, self.size = name, axis_size
-        self.arrays = [x for x in tree.leaves((args, kwargs)) if isinstance(x, np.ndarray)]
+        self.given = args, kwargs
         units, self.structure = tree.flatten((args, kwargs), is_container)
         if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
             raise ShapeError(f"{name}: in_axes {in_axes!r} has {len(in_axes)} entries for {len(args)} arguments")
@@ -293,7 +293,7 @@ class Outputs:
         axes = tree.broadcast_prefix(out_axes, model, f"{self.name}: out_axes")
         placed = [self._place(u, a) for u, a in zip(units, axes, strict=True)]
         constants = [leaf.value for unit in units for leaf in tree.leaves(unit) if leaf.same]
-        return tree.unflatten(structure, apart(placed, [*self.inputs.arrays, *constants]))
+        return tree.unflatten(structure, apart(placed, [*tree.leaves(self.inputs.given), *constants]))
 
     def _place(self, unit, out_axis):
         if is_container(unit):

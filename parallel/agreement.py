@@ -4,6 +4,9 @@ Ranks run the same program on different lanes, so at one collective a rank may h
 a value that a transformation around the map follows (`psum(w * x if x > 0 else 0.0)`). The rules of the collectives
 communicate too, so all ranks must then follow it: `alike` exchanges the layers and lifts the value to those of any
 rank.
+
+Nor does a rank know what the lanes of the others have answered Python, on which it depends whether the result of a
+collective is one value or one of each lane (`Axis.varying`). So each message carries the answers so far.
 """
 
 import zlib
@@ -19,6 +22,10 @@ from ..dsl.ops.create import zeros_like
 from ..dsl.vmap import with_one_dtype
 from .guard import CollectiveError
 
+class Restart(BaseException):
+    """Lanes of different ranks turn out to go different ways after a collective: all ranks run the map again."""
+
+
 KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Traced)}
 
 
@@ -27,10 +34,14 @@ def meet(blocks, place, detail=None):
 
     blocks: the lanes of the map on the ranks. place: text, which must be equal on all ranks, but for two: "error"
     (detail: class name and message) and "split" (detail: depth of an enclosing map, groups of its lanes) of one rank
-    are raised on every rank. Raises LaneSplitError for ranks at different places, CollectiveError for another's error.
-    What is raised has the attribute `met`: all ranks know of it.
+    are raised on every rank. Raises LaneSplitError for ranks at different places, CollectiveError for another's error,
+    Restart if the lanes have gone different ways after a collective. What is raised has the attribute `met`: all ranks
+    know of it. An error that all ranks know of ends the map: it is raised again by every later call.
     """
-    mine = (place, detail)
+    axis = blocks.axis
+    if axis is not None and axis.failure is not None:
+        raise axis.failure
+    mine = (place, detail, None if axis is None else axis.way())
     mark = zlib.crc32(repr(mine).encode())
     comm = blocks.comm
     marks = comm.allgather(np.int64(mark), label=blocks.name)
@@ -39,12 +50,14 @@ def meet(blocks, place, detail=None):
         _raise_for_all(blocks, found, place)
     except BaseException as error:
         error.met = True
+        if axis is not None:
+            axis.note(error)
         raise
-    return [detail for _, detail in found]
+    return [detail for _, detail, _ in found]
 
 
 def _raise_for_all(blocks, found, place):
-    for rank, (there, detail) in enumerate(found):
+    for rank, (there, detail, _) in enumerate(found):
         if there == "error" and place != "error":
             kind, message = detail
             raise LaneSplitError(message) if kind == "LaneSplitError" else CollectiveError(
@@ -52,12 +65,14 @@ def _raise_for_all(blocks, found, place):
             )
     if place == "error":
         return  # its own error goes on
-    for there, detail in found:
+    for there, detail, _ in found:
         if there == "split":
             depth, groups = detail
             raise Split(run_at(depth), groups)
-    if len({there for there, _ in found}) > 1:
-        lines = "".join(f"\n  rank {r}, {blocks.lanes(r)}: {there}" for r, (there, _) in enumerate(found))
+    if len({way for *_, way in found}) > 1:
+        blocks.axis.part()
+    if len({there for there, *_ in found}) > 1:
+        lines = "".join(f"\n  rank {r}, {blocks.lanes(r)}: {there}" for r, (there, *_) in enumerate(found))
         raise LaneSplitError(
             f"{blocks.name}: the lanes meet different collectives:{lines}\nA collective that only some lanes take has "
             "no meaning: call it before the branch, or in every branch"

@@ -27,8 +27,10 @@ class Blocks:
     """How `size` lanes lie on the ranks of a communicator: contiguous blocks, the first ones longer by one if need be.
 
     start, kept: this rank's block. local: lanes that run here, which is one where kept is 0 and there are lanes at all.
-    name: of the map, for messages.
+    name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None.
     """
+
+    axis = None
 
     def __init__(self, comm, size, name):
         self.comm, self.size, self.name = comm, size, name

@@ -34,6 +34,7 @@ class Communicator:
     def __init__(self, link):
         self._link = link
         self.rank, self.size, self.library = link.rank, link.size, link.library
+        self.checked = link.checked  # whether the ranks compare what they are about to do (POLYAD_COLLECTIVE_CHECK)
 
     def __repr__(self):
         return f"Communicator(rank {self.rank} of {self.size}, {self.library})"

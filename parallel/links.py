@@ -12,7 +12,7 @@ from .guard import CollectiveMismatch
 class OneProcess:
     """The stand-in for one rank: every message is from this rank to itself."""
 
-    rank, size = 0, 1
+    rank, size, checked = 0, 1, False
 
     def __init__(self, library):
         self.library = library
@@ -61,7 +61,7 @@ class MPILink:
     def __init__(self, MPI, comm, guard, library):
         self.rank, self.size, self.library = comm.Get_rank(), comm.Get_size(), library
         self._MPI, self._comm, self._guard = MPI, comm, guard
-        self._wait = guard.wait
+        self._wait, self.checked = guard.wait, guard.check
         self.run, self.gather_bytes = guard.run, guard.gather_bytes
 
     def reduce(self, a, mpi):

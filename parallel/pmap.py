@@ -7,9 +7,10 @@ ranks. Outside of the map everything is replicated: each rank holds the full arg
 Lanes on different ranks may take different branches of a Python `if`. Two rules keep the ranks in step all the same:
 collectives over the axis go through the log of `vmap`, so each rank meets the same ones in the same order; and every
 value that enters the map (mapped arguments, other arguments, closure) is made varying before the first lane runs, in
-the order of the arguments, so the collectives that sum its cotangents do not depend on what a lane does with it. At
-the end the ranks compare what they return; a result is kept as one value only if all lanes of all ranks have taken
-the same way.
+the order of the arguments, so the collectives that sum its cotangents do not depend on what a lane does with it.
+With each collective, and at the end, the ranks also compare what their lanes have answered Python. As long as that is
+the same, the result of a collective is one value of all lanes; where it turns out to differ after a collective, all ranks
+run the map again, with results of collectives that are each lane's own (`Axis.varying`).
 
 A map inside a map that is spread over the ranks already runs as `vmap` on each rank: there are no ranks left for it.
 """
@@ -26,7 +27,8 @@ from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.axes import Axis, Stacked, enclosing_axes
 from ..dsl.batching import Split
 from ..dsl.vmap import MappedInputs, map_lanes, title, with_one_dtype
-from .agreement import meet
+from .agreement import Restart, meet
+from .checksums import differing, marks
 from .closures import Watch, substituted
 from .collectives import Blocks, first, gather, split, total, vary
 from .communicator import world
@@ -60,15 +62,25 @@ def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
             return map_lanes(name, f, inputs, axis).assemble(out_axes)
         axis = RankAxis(comm, name, axis_name, inputs.size, current_depth() + 1)
         with axis.in_step():
-            return map_lanes(name, axis.enter(f, inputs), inputs, axis).assemble(out_axes)
+            varying_f = axis.enter(f, inputs)
+            try:
+                return map_lanes(name, varying_f, inputs, axis).assemble(out_axes)
+            except Restart:
+                axis.restart()
+            return map_lanes(name, varying_f, inputs, axis).assemble(out_axes)
 
     return mapped
 
 
 class RankAxis(Axis):
-    """A mapped axis whose lanes lie on the ranks of a communicator; see `Axis`."""
+    """A mapped axis whose lanes lie on the ranks of a communicator; see `Axis`.
+
+    failure: the error that all ranks have met and that ends the map, whatever the mapped function makes of it.
+    """
 
     spans_processes = True
+    failure = None
+    done = 0  # collectives over the axis so far, the same number on all ranks
 
     def __init__(self, comm, name, axis_name, size, depth):
         super().__init__(axis_name, size, depth)
@@ -77,8 +89,36 @@ class RankAxis(Axis):
         self.offset = self.blocks.start if self.blocks.kept else 0
         self.watch = Watch()
 
+    # ---------------------------------------------------------------------- which way the lanes go
+    def way(self):
+        """What the lanes here have answered Python, for comparison between the ranks; None if that matters no more."""
+        return None if self.varying else self.answers
+
+    def diverge(self, log):
+        if self.done:
+            self.answers = -1 - self.blocks.comm.rank  # no other's
+            meet(self.blocks, "answers that differ")
+        self.varying = True  # before any collective: the others learn it with the first one
+
+    def part(self):
+        """Lanes of the ranks have gone different ways, as all ranks have just learnt."""
+        if self.done:
+            raise Restart
+        self.varying = True
+
+    def restart(self):
+        """Before the map is run again."""
+        self.varying, self.done = True, 0
+
+    def note(self, error):
+        """An error that all ranks know of; signals only end a pass."""
+        if isinstance(error, Exception) and self.failure is None:
+            self.failure = error
+
+    # ---------------------------------------------------------------------- into the map and between its lanes
     def enter(self, f, inputs):
         """Give the lanes here their part of the inputs, and make varying what f reads besides. Returns such an f."""
+        self._check_inputs(f, inputs)
         inputs.units = [
             self._lanes(x) if mapped else tree.map(self._vary, x)
             for x, mapped in zip(inputs.units, inputs.mapped, strict=True)
@@ -86,6 +126,21 @@ class RankAxis(Axis):
         f = substituted(f, self._vary) if self.watch else f
         self.watch.start()
         return f
+
+    def _check_inputs(self, f, inputs):
+        """Raise on all ranks if they have called the map with different arguments."""
+        if not self.blocks.comm.checked:
+            return
+        found = meet(self.blocks, "the start", (inputs.size, marks(f, inputs.given)))
+        what = differing(found)
+        if what is not None:
+            error = CollectiveError(
+                f"{self.blocks.name}: {what} differs between the ranks, which would mix silently: each rank gives the same "
+                "full arguments; broadcast them from one rank (world().bcast), or seed random numbers alike. "
+                "POLYAD_COLLECTIVE_CHECK=0 leaves this check out"
+            )
+            error.met = True
+            raise error
 
     def _vary(self, x):
         return vary(x, self.blocks)
@@ -102,7 +157,13 @@ class RankAxis(Axis):
 
     def across(self, how, value):
         place = f"{'psum' if how == 'sum' else 'all_gather'} over the axis {self!r}"
-        return vary((total if how == "sum" else gather)(value, self.blocks, place), self.blocks)
+        try:
+            y = vary((total if how == "sum" else gather)(value, self.blocks, place), self.blocks)
+        except CollectiveError as error:
+            self.note(error)
+            raise
+        self.done += 1
+        return y
 
     def leave(self, signal):
         if getattr(signal, "met", False):
@@ -116,14 +177,17 @@ class RankAxis(Axis):
     @contextlib.contextmanager
     def in_step(self):
         """An error of the lanes here becomes one of all ranks, which would wait for this one otherwise."""
+        self.blocks.axis = self
         try:
             yield
         except CollectiveError:
             raise
         except Exception as error:
-            if not getattr(error, "met", False):
+            if not getattr(error, "met", False) and self.failure is None:
                 meet(self.blocks, "error", (type(error).__name__, str(error)))
             raise
+        finally:
+            self.blocks.axis = self.failure = None  # an error holds the frames it went through
 
     def join(self, outputs):
         """The results over all lanes: what all ranks have in common as it is, the rest gathered."""
@@ -133,13 +197,11 @@ class RankAxis(Axis):
         mine = (
             re.sub(r" at 0x[0-9a-f]+", "", tree.show(structure)),
             [(leaf.same, None if is_number(leaf.value) else str(dtype_of(leaf.value))) for leaf in leaves],
-            outputs.answers,
             escaped and f"{escaped.name} (entered at {escaped.where})",
         )
-        structures, ranks, answers, escapes = zip(*meet(self.blocks, "the end", mine), strict=True)
+        structures, ranks, escapes = zip(*meet(self.blocks, "the end", mine), strict=True)
         self._check(structures, escapes)
-        one_way = answers[0] is not None and all(a == answers[0] for a in answers)
-        merged = iter([self._merge(leaf, column, one_way) for leaf, *column in zip(leaves, *ranks, strict=True)])
+        merged = iter([self._merge(leaf, column) for leaf, *column in zip(leaves, *ranks, strict=True)])
         fill = lambda leaf: next(merged)
         return structure, [tree.map(fill, unit) if is_container(unit) else fill(unit) for unit in units]
 
@@ -160,12 +222,9 @@ class RankAxis(Axis):
             error.met = True
             raise error
 
-    def _merge(self, leaf, column, one_way):
-        """One result of all lanes.
-
-        column: (same, dtype or None for a number) on each rank. one_way: all lanes have taken the same branches.
-        """
-        if one_way and all(same for same, _ in column):
+    def _merge(self, leaf, column):
+        """One result of all lanes. column: (same, dtype or None for a number) on each rank."""
+        if not self.varying and all(same for same, _ in column):
             return Stacked(first(leaf.value, self.blocks), True)
         (value,) = with_one_dtype([leaf.value], {np.dtype(dtype) for _, dtype in column if dtype is not None})
         if leaf.same:

@@ -6,6 +6,7 @@ pair with tangents by Re(sum(ct * t)), so that grad(f)(z) is ∂f/∂x - i ∂f/
 
 import numpy as np
 
+from ...dispatch import MethodError, describe, tree
 from ..avals import Aval, dtype_of
 from ..card import case, complex_normal, elementwise, normal, operations
 from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
@@ -117,9 +118,18 @@ astype.rule("vjp")([_converted_back])
 def stop_gradient(x, /):
     """x itself, as a constant for every derivative taken of it.
 
+    x may be a tree, whose leaves are then constants.
+
     >>> import polyad as pa
     >>> float(pa.grad(lambda x: x * pa.stop_gradient(x))(3.0))
     3.0
     """
+
+
+@stop_gradient.method
+def stop_gradient_of_tree(x: object, /):
+    if tree.structure(x) is tree.LEAF:
+        raise MethodError(f"stop_gradient: {describe(x)} is no array and no tree of arrays; convert with polyad.asarray")
+    return tree.map(stop_gradient, x)
 
 

@@ -7,11 +7,12 @@ from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, composite, integers, normal
 from ..libraries import host_copy
 from .arithmetic import add, divide, multiply, subtract
+from .at import at
 from .compare import equal, greater_equal, where
 from .complex import astype
 from .create import arange_like, ones_like, zeros_like
 from .cumulative import diff
-from .indexing import at, getitem
+from .indexing import getitem
 from .rearrange import like
 from .reduce import max, min, sum
 from .search import PLACE, searchsorted

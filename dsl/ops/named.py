@@ -27,8 +27,13 @@ def _over_names(name, one, x, axis_name):
     """Apply an operation over one axis to every array of a tree, for one axis name after another."""
     names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
     for axis in [find_axis(n, name) for n in names]:
-        x = tree.map(lambda array, axis=axis: one(array, axis_name=axis), x, is_leaf=is_container)
+        x = tree.map(lambda array, axis=axis: one(_followed(array, axis), axis_name=axis), x, is_leaf=is_container)
     return x
+
+
+def _followed(x, axis):
+    """x as the lanes give it to a collective: once they go different ways, all of them in the same kind of value."""
+    return axis.run.followed(x) if axis.varying and not is_container(x) else x
 
 
 def psum(x, axis_name):
@@ -97,7 +102,7 @@ def _over_lanes(op, name, perform, finish=lambda y, axis: y):
 
     op.rule("neutral")(lambda x, *, axis_name: collective(Stacked(x, True), axis_name))
     op.rule("batch")(lambda run, x, *, axis_name: collective(Stacked(x, False), axis_name))
-    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(dxs[0], axis_name=axis_name))
+    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(_followed(dxs[0], axis_name), axis_name=axis_name))
 
 
 @_card("psum")
@@ -117,7 +122,7 @@ def _total(lanes, axis):
 
 def _back(ct, axis):
     """The cotangent of a result of all lanes, of which each lane knows its own part where they go different ways."""
-    return lane_sum(ct, axis_name=axis) if axis.varying else ct
+    return lane_sum(_followed(ct, axis), axis_name=axis) if axis.varying else ct
 
 
 _over_lanes(lane_sum, "psum", _total)

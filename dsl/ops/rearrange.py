@@ -9,9 +9,10 @@ from ..avals import is_number, ndim_of, normalize_axis, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, normal
 from ..libraries import asarray_like, host_copy
 from .arithmetic import subtract
+from .at import at
 from .compare import greater_equal, less_equal, where
 from .create import arange_like, zeros_like
-from .indexing import at, getitem, take
+from .indexing import getitem, take
 from .reduce import sum
 from .shape import broadcast_to, concatenate, moveaxis, ravel, reshape, size_of, swapaxes
 

@@ -11,11 +11,12 @@ import numpy as np
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, distinct, integers, normal
 from .arithmetic import minimum, subtract
+from .at import at
 from .compare import equal, isnan, less, logical_and, logical_not, not_equal, where
 from .complex import astype
 from .create import asarray, full_like, ones_like, zeros_like
 from .cumulative import cumsum, diff
-from .indexing import at, getitem, take
+from .indexing import getitem, take
 from .reduce import any
 from .search import PLACE, mask_places, searchsorted
 from .shape import concatenate, moveaxis, ravel, reshape

@@ -7,8 +7,9 @@ import numpy as np
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, distinct, integers, normal, opaque, sequence_case
+from .at import at
 from .create import arange_like
-from .indexing import at, getitem
+from .indexing import getitem
 from .shape import ravel, reshape
 
 PLACE = np.dtype(np.intp)

@@ -14,6 +14,9 @@ from polyad.dsl.card import outside
 
 x0 = np.array([[1.2, -0.7, 2.5], [0.4, 3.1, -1.6]])
 
+OLD = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+newer = pytest.mark.skipif(OLD, reason="a spelling that NumPy has from 2.1 on")
+
 
 def modes(f, *xs):
     """f's value under each transformation, on all floating arguments; over lanes, the first lane's."""
@@ -67,6 +70,8 @@ def test_every_card_answers_for_numpy(function, op, make):
     args, params = make(np.random.default_rng(7))
     if "size" in params:
         pytest.skip("the static-size form is polyad's own")
+    if function is np.reshape and OLD:
+        pytest.skip("np.reshape has no shape= before NumPy 2.1")
     arrays = args[0] if op.generic.sequence else args
     if function is np.fabs and any(np.asarray(x).dtype.kind == "c" for x in arrays):
         pytest.skip("np.fabs takes no complex numbers")
@@ -93,11 +98,17 @@ def test_every_card_answers_for_numpy(function, op, make):
         lambda x: np.concat([x, x]),
         lambda x: np.stack((x, x0), axis=-1, out=None),
         lambda x: np.stack(arrays=[x, x]),
-        lambda x: np.reshape(x, (3, 2)) @ np.reshape(x, shape=(2, -1), order="C", copy=True),
+        pytest.param(
+            lambda x: np.reshape(x, (3, 2)) @ np.reshape(x, shape=(2, -1), order="C", copy=True),
+            marks=newer,
+        ),
         lambda x: np.reshape(x, -1) * np.ravel(x, "C"),
         lambda x: np.transpose(a=x, axes=[1, 0]) + np.permute_dims(x) + np.swapaxes(x, 0, 1) + np.moveaxis(x, 0, 1),
         lambda x: np.where(x > 1, x, 0) + np.where(x0 > 1, x, [1, 2, 3]),
-        lambda x: np.clip(x, 0, 1) + np.clip(x, a_min=0, a_max=None) + np.clip(a=x, min=0, max=2),
+        pytest.param(
+            lambda x: np.clip(x, 0, 1) + np.clip(x, a_min=0, a_max=None) + np.clip(a=x, min=0, max=2),
+            marks=newer,
+        ),
         lambda x: np.take(x, [0, -1], axis=1, mode="raise"),
         lambda x: np.take(x, 1) + np.take(a=x, indices=2),
         lambda x: np.expand_dims(x, (0, -1)) * np.squeeze(x[None], axis=0)[None, :, :, None],
