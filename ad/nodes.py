@@ -4,8 +4,6 @@
 made for it and may write to.
 """
 
-from functools import partial
-
 import numpy as np
 
 from ..dsl import add
@@ -43,6 +41,10 @@ class Joint:
                 known = cts[place]
                 cts[place] = c if known is None else add(known, c)
 
+    def through(self, wrap):
+        """The same with its rule wrapped."""
+        return Joint(wrap(self.rule))
+
 
 class Selection:
     """An operation whose cotangent is zero but for a few elements; `xs` is (arguments, parameters).
@@ -69,10 +71,8 @@ class Selection:
         if c is not None:
             cts[place] = c if known is None else add(known, c)
 
-    def ordinary(self, xs, y, parent):
-        """The same as a node with a plain rule."""
-        xs, params = xs
-        return partial(self.rule, **params), xs, y, *parent
+    def through(self, wrap):
+        return Selection(wrap(self.rule), wrap(self.accumulate))
 
 
 def _plain(ct, xs):

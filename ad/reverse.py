@@ -74,8 +74,6 @@ class Reverse(Layer):
         if "accumulate" in generic.card.rules and mine[0] and not any(mine[1:]):
             return _selection(cls, generic)
         plain = not generic.params and generic.card.kind != "opaque"  # which may give several results
-        if plain and generic.arity == 1:
-            return _unary(cls, generic)
         if plain and generic.arity == 2:
             return _binary(cls, generic, types)
         if len(types) == 1 and generic.card.kind != "opaque" and "dtype" not in generic.params:
@@ -95,20 +93,9 @@ def _constant(cls, generic, mine):
     return run
 
 
-def _unary(cls, generic):
-    op, vjp = generic.function, _rule(generic, 0, same_space=generic.card.partials is not None)
-
-    def run(x):
-        r = x.run
-        v = x.value
-        y = op(v)
-        r.append((vjp, (v,), y, x.index))
-        return cls(y, r, len(r.tape) - 1)
-
-    return run
-
-
 def _binary(cls, generic, types):
+    """Two arrays and no parameters: `_general` in three forms, since lists of arguments would make the gradient of small
+    operations 1.7 times as slow."""
     op = generic.function
     first, second = [t is cls for t in types]
     # a Python number changes neither shape nor, if it is no complex one, dtype
@@ -149,8 +136,9 @@ def _binary(cls, generic, types):
 
 
 def _single(cls, generic):
-    """One array and parameters."""
-    spread, rule, required = generic.spread, _rule(generic, 0), generic.card.collective
+    """One array and parameters: `_general` without lists of arguments and rules, for speed as `_binary`."""
+    spread, required = generic.spread, generic.card.collective
+    rule = _rule(generic, 0, same_space=generic.card.partials is not None and not generic.params)
 
     def run(x, **params):
         r = x.run
@@ -166,7 +154,9 @@ def _single(cls, generic):
 
 def _selection(cls, generic):
     """One followed array, a few elements of which are picked."""
-    spread, node = generic.spread, Selection(_rule(generic, 0), generic.card.rules["accumulate"])
+    spread, accumulate = generic.spread, generic.card.rules["accumulate"]
+    node = Selection(_rule(generic, 0), accumulate)
+    _readers[accumulate] = generic.name
 
     def run(x, *others, **params):
         r = x.run
@@ -196,7 +186,7 @@ def _general(cls, generic, mine):
         r.append((vjps, xs, y, tuple([args[i].index for i in places])))
         if several_results:
             return _parts(cls, r, y)
-        if required:
+        if required and (required is True or required(params)):
             r.required.append(len(r.tape) - 1)
         return cls(y, r, len(r.tape) - 1)
 
@@ -206,7 +196,7 @@ def _general(cls, generic, mine):
 def _rules(generic, places):
     """A function of the parameters that gives the rules of a node, for the arrays at these places."""
     together = joint_rule(generic, places)
-    if together is None and generic.variadic is not None and vjp_rule(generic, places[0]) is None:
+    if together is None and generic.arity is None and vjp_rule(generic, places[0]) is None:
         together = _transposed(generic, places)
     if together is not None:
         if reads_values(generic, places[0]):
@@ -334,12 +324,11 @@ def _watched(tape):
 
     def append(node):
         if node is not None and node[0] is not PART:
-            if isinstance(node[0], Selection):
-                node = node[0].ordinary(*node[1:])
             vjp, xs, y, parent = node
-            seals = sealed((*xs, *y) if isinstance(y, tuple) else (*xs, y))
-            if isinstance(vjp, Joint):
-                vjp = Joint(_checked(vjp.rule, seals))
+            used, results = xs[0] if isinstance(vjp, Selection) else xs, y if isinstance(y, tuple) else (y,)
+            seals = sealed((*used, *results))
+            if isinstance(vjp, (Joint, Selection)):
+                vjp = vjp.through(lambda rule: _checked(rule, seals))
             else:
                 vjp = tuple([_checked(rule, seals) for rule in vjp]) if isinstance(vjp, tuple) else _checked(vjp, seals)
             node = (vjp, xs, y, parent)
@@ -353,9 +342,9 @@ def _checked(rule, seals):
     if name is None or not seals:
         return rule
 
-    def check(ct, y, *xs):
+    def check(*args, **params):
         check_sealed(seals, name, "its derivative")
-        return rule(ct, y, *xs)
+        return rule(*args, **params)
 
     return check
 

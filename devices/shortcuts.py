@@ -55,9 +55,14 @@ def _sized(x, size=None, **params):
     return size is not None
 
 
+LARGE = 4096  # elements, from which on one pass of `clip` outweighs what the call costs
+
+
 def _unbounded(x, min, max):
-    """No limit at all, limits or numbers of another kind."""
-    return not _plain(min, max) or (min is None and max is None) or np.asarray(x).dtype.kind not in "iuf"
+    """Few elements, no limit at all, limits or numbers of another kind."""
+    if type(x) is not np.ndarray or x.size < LARGE or x.dtype.kind not in "iuf":
+        return True
+    return not _plain(min, max) or (min is None and max is None)
 
 
 def _uneven(x, y, axis):

@@ -23,10 +23,10 @@ from ..dispatch import (
     snapshot,
 )
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
+from .axes import find_axis
 from .libraries import asarray_like, host_copy
 from .ops.create import arange_like
 from .ops.shape import broadcast_to, reshape, stack
-
 
 PATIENCE, TURNS = 100, 500  # a map without lanes answers no so many times, then yes, so many turns in all
 
@@ -103,13 +103,12 @@ class LanesRun(Run):
         name: the operation. value: `Stacked`, what these lanes give. perform: function of that of all lanes here.
         """
         signature = (name, value.shape, None if is_number(value.value) else str(dtype_of(value.value)))
-        number = self.position
-        self.position += 1
-        if number == len(self.log):
+        if self.position == len(self.log):
             if self.lanes is not None:
                 raise Need(self, signature, value, perform)
             self.log.append((signature, perform(value)))
-        logged, result = self.log[number]
+        logged, result = self.log[self.position]
+        self.position += 1  # not for one that has failed: user code may go on all the same
         if not fits(logged, signature):
             raise LaneSplitError(
                 f"{self.name}: lanes that took different paths meet different collectives: {show(logged)} and "
@@ -119,14 +118,17 @@ class LanesRun(Run):
             return self.constant(result)
         return Replicated[self.depth](result, self)
 
-    def followed(self, x):
+    def followed(self, x, lanes=False, beside=None):
         """x as a value of all derivatives that are taken inside this map.
 
         What is a constant in some lanes (a number, a zero cotangent) may depend on the argument in others, and the
-        collectives of the derivative of a collective must be met in all.
+        collectives of the derivative of a collective must be met in all. lanes: also of the maps inside this one, by which
+        `jacfwd` has many tangents at once. beside: for a tangent, its value; it goes no deeper.
         """
-        runs = [run for run in open_runs() if run.depth > self.depth and not isinstance(run, LanesRun)]
-        return _followed(x, runs)
+        deepest = math.inf if beside is None else getattr(beside, "depth", 0)
+        inside = [run for run in open_runs() if self.depth < run.depth <= deepest]
+        inexact = dtype_of(x).kind in "fc"
+        return _followed(x, [run for run in inside if (lanes if isinstance(run, LanesRun) else inexact)])
 
     def undetermined(self, answers):
         """An answer where there are no lanes: no for a while, so that `while c` ends, then yes, for `while not c`."""
@@ -215,12 +217,26 @@ class Replicated(_Lanes):
         return run
 
 
+def lanes_of(x):
+    """The named axes of the maps around a value, under any layers -> whether it is the same in all lanes by a collective."""
+    found = {}
+    while isinstance(x, Layer):
+        if isinstance(x, _Lanes):
+            found.setdefault(x.run.axis.name, isinstance(x, Replicated))
+        elif x.below is None:
+            found = {**x.lanes, **found}
+        x = x.below
+    return found
+
+
 def replicated_axes(x):
     """The mapped axes along which a value, under any layers, is the same in all lanes by a collective."""
     found = []
     while isinstance(x, Layer):
         if isinstance(x, Replicated):
             found.append(x.run.axis)
+        elif x.below is None:
+            found += [find_axis(name, "a derivative") for name, same in x.lanes.items() if same]
         x = x.below
     return found
 
@@ -240,15 +256,14 @@ class Batched(_Lanes):
         answers = concrete(self.value)
         if len(answers) == 0:
             return self.run.undetermined(answers)
+        if answers.dtype.kind in "fc":
+            refuse(self, "the value", "lanes can be split by booleans and integers only")
         rows = answers.reshape(len(answers), -1)
         groups = {}
         for lane, row in enumerate(map(bytes, np.ascontiguousarray(rows))):
             groups.setdefault(row, []).append(lane)
-        axis = self.run.axis
-        # a sum over the lanes is a number for Python, also where each lane has its own copy of it
-        if answers.dtype.kind in "fc" and not (axis.varying and len(groups) == 1):
-            refuse(self, "the value", "lanes can be split by booleans and integers only")
         if len(groups) == 1:
+            axis = self.run.axis
             if axis.spans_processes:
                 axis.answers = zlib.crc32(row + b";", axis.answers)
             return answers[0]

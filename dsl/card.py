@@ -40,6 +40,7 @@ class Card:
     no_rule: name of rule -> reason why there is none. home: the namespace of polyad that exports it (`fft` for
     `polyad.fft.fft`; NumPy has it under that name too), None for polyad itself. collective: it or its transpose talks to
     other processes, so it is not dropped where its result is unused, nor its reverse rule where the cotangent is zero.
+    A function of the parameters (a dict) says of the reverse rule whether that is so.
     spelled: the public function's name, where that is not the operation itself (`psum` calls `lane_sum` for an axis).
     per_lane: shapes depend on the number of lanes of a named axis.
     view: how its result shares elements with its argument, as NumPy's does; `dsl/views.py` fills it in.
@@ -58,7 +59,7 @@ class Card:
     samples: tuple = ()
     rules: dict = field(default_factory=dict)
     no_rule: dict = field(default_factory=dict)
-    collective: bool = False
+    collective: object = False
     home: str | None = None
     spelled: str | None = None
     per_lane: bool = False

@@ -16,12 +16,16 @@ from .libraries import host_copy
 
 
 class Var:
-    """One value of a program: known by identity, with shape and dtype."""
+    """One value of a program: known by identity, with shape and dtype.
 
-    __slots__ = ("aval",)
+    lanes: for a trace inside a map, axis name -> whether the value is the same in all lanes by a collective; without the
+    axes of which it knows nothing.
+    """
 
-    def __init__(self, aval):
-        self.aval = aval
+    __slots__ = ("aval", "lanes")
+
+    def __init__(self, aval, lanes=()):
+        self.aval, self.lanes = aval, dict(lanes)
 
 
 class Equation:

@@ -6,6 +6,8 @@ import numpy as np
 
 from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, check_runs, describe, several, snapshot, tree
 from .avals import aval_of, dtype_of, infer, is_number
+from .axes import enclosing_axes
+from .batching import lanes_of
 from .debugging import check_sealed, sealed, watching
 from .ir import Equation, Program, Var, without_dead_code
 from .libraries import Scalar, bottom
@@ -35,6 +37,11 @@ class Traced(Layer):
     def size(self):
         return self.var.aval.size
 
+    @property
+    def lanes(self):
+        """Axis name -> whether the value is the same in all lanes, of the maps around the trace."""
+        return self.var.lanes
+
     below = None
 
     def concrete(self):
@@ -57,12 +64,26 @@ class Traced(Layer):
             check_runs(r, args, cls)
             inputs = [r.atom(a, m) for a, m in zip(args, mine, strict=True)]
             avals = infer(op, [v.aval if isinstance(v, Var) else v for v in inputs], params)
-            outputs = [Var(aval) for aval in avals] if isinstance(avals, tuple) else [Var(avals)]
+            lanes = _lanes(inputs, params) if enclosing_axes() else ()
+            outputs = [Var(a, lanes) for a in avals] if isinstance(avals, tuple) else [Var(avals, lanes)]
             r.equations.append(Equation(op, inputs, params, outputs))
             results = [cls(var, r) for var in outputs]
             return several(avals, results) if isinstance(avals, tuple) else results[0]
 
         return run
+
+
+def _lanes(inputs, params):
+    """What the result of an operation is along the axes of the maps around the trace: as `Batched` and `Replicated`."""
+    known = {}
+    for v in inputs:
+        if isinstance(v, Var):
+            for name, same in v.lanes.items():
+                known[name] = known.get(name, True) and same
+    axis = params.get("axis_name")
+    if axis is not None:
+        known[axis.name] = not axis.varying
+    return known
 
 
 class TraceRun(Run):
@@ -88,7 +109,7 @@ class TraceRun(Run):
         key = (type(x), *[id(getattr(x, name)) for name in x.state]) if isinstance(x, Layer) else id(x)
         known = self.constants.get(key)
         if known is None:
-            known = self.constants[key] = (Var(aval_of(x)), snapshot(x))
+            known = self.constants[key] = (Var(aval_of(x), lanes_of(x)), snapshot(x))
             if watching.get():
                 self.seals += sealed((x,))
         return known[0]
@@ -117,7 +138,7 @@ def make_ir(f):
         name = getattr(f, "__name__", type(f).__name__).strip("<>")
         leaves, structure = tree.flatten(args)
         with TraceRun(f"make_ir({name})", next((x for x in leaves if not isinstance(x, Scalar)), None)) as run:
-            inputs = [Var(_input_aval(name, i, x)) for i, x in enumerate(leaves)]
+            inputs = [Var(_input_aval(name, i, x), lanes_of(x)) for i, x in enumerate(leaves)]
             out = f(*tree.unflatten(structure, [Traced[run.depth](var, run) for var in inputs]))
             results, out_structure = tree.flatten(out)
             outputs = [run.atom(x) for x in results]

@@ -11,8 +11,8 @@ import warnings
 import numpy as np
 
 from ..dispatch import (
-    Layer,
     LaneSplitError,
+    Layer,
     LeakedLayerError,
     PerformanceWarning,
     ShapeError,
@@ -256,7 +256,7 @@ def apart(results, others):
 
     def alone(x):
         if type(x) is not np.ndarray:
-            return x
+            return snapshot(x)
         if id(owner(x)) in taken or not x.flags.writeable:
             x = x.copy()
         taken.add(id(owner(x)))

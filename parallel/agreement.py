@@ -22,6 +22,7 @@ from ..dsl.ops.create import zeros_like
 from ..dsl.vmap import with_one_dtype
 from .guard import CollectiveError
 
+
 class Restart(BaseException):
     """Lanes of different ranks turn out to go different ways after a collective: all ranks run the map again."""
 
@@ -70,7 +71,7 @@ def _raise_for_all(blocks, found, place):
             depth, groups = detail
             raise Split(run_at(depth), groups)
     if len({way for *_, way in found}) > 1:
-        blocks.axis.part()
+        blocks.axis.part({there for there, *_ in found})
     if len({there for there, *_ in found}) > 1:
         lines = "".join(f"\n  rank {r}, {blocks.lanes(r)}: {there}" for r, (there, *_) in enumerate(found))
         raise LaneSplitError(
@@ -90,23 +91,34 @@ def alike(blocks, place, x, lanes=False):
     lanes: x holds lanes along axis 0, whose number may differ between ranks. All ranks call it.
     Raises LaneSplitError for different shapes or dtypes.
     """
-    detail = (layers(x), shape_of(x)[int(lanes) :], None if is_number(x) else str(dtype_of(x)))
+    detail = (layers(x), shape_of(x)[int(lanes) :], *_dtype(x))
     found = meet(blocks, place, detail)
     if all(each == detail for each in found):
         return x
-    (x,) = with_one_dtype([x], {np.dtype(dtype) for _, _, dtype in found if dtype is not None})
-    kinds = {f"{dtype}{list(shape)}" for _, shape, dtype in found if dtype is not None}
-    if len(kinds) > 1 or len({shape for _, shape, _ in found}) > 1 or is_number(x) and kinds:
-        kinds |= {"a number" for _, _, dtype in found if dtype is None}
-        raise LaneSplitError(
+    dtypes = {np.dtype(dtype) for *_, dtype, weak in found if not weak}
+    kinds = {f"{dtype}{list(shape)}" for _, shape, dtype, weak in found if not weak}
+    misfit = any(weak and not np.can_cast(dtype, d, "same_kind") for *_, dtype, weak in found for d in dtypes)
+    if len(kinds) > 1 or len({shape for _, shape, *_ in found}) > 1 or misfit:
+        kinds |= {"a number" for *_, weak in found if weak}
+        error = LaneSplitError(
             f"{blocks.name}: lanes of different ranks give {' and '.join(sorted(kinds))} for {place}; every path must "
             "give one shape and dtype"
         )
+        error.met = True  # on all ranks
+        if blocks.axis is not None:
+            blocks.axis.note(error)
+        raise error
+    (x,) = with_one_dtype([x], dtypes)
     wanted = {}
-    for each, _, _ in found:
+    for each, *_ in found:
         for depth, kind in each:  # Batched takes in Replicated of the same depth
             wanted[depth] = min(kind, wanted.get(depth, kind))
     return lifted(x, sorted(wanted.items(), reverse=True))
+
+
+def _dtype(x):
+    """The dtype as text, and whether it is a number's, which follows the others: then the least that holds it."""
+    return (np.min_scalar_type(x).str, True) if is_number(x) else (str(dtype_of(x)), False)
 
 
 def layers(x):

@@ -98,13 +98,13 @@ class RankAxis(Axis):
         if self.done:
             self.answers = -1 - self.blocks.comm.rank  # no other's
             meet(self.blocks, "answers that differ")
-        self.varying = True  # before any collective: the others learn it with the first one
+        self.varying = True  # before any collective: the others learn it when all ranks meet
 
-    def part(self):
-        """Lanes of the ranks have gone different ways, as all ranks have just learnt."""
-        if self.done:
+    def part(self, places):
+        """Lanes of the ranks have gone different ways, as all ranks have just learnt where they stand."""
+        if self.done or places != {"the end"}:
             raise Restart
-        self.varying = True
+        self.varying = True  # there were no collectives
 
     def restart(self):
         """Before the map is run again."""

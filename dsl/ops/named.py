@@ -31,9 +31,9 @@ def _over_names(name, one, x, axis_name):
     return x
 
 
-def _followed(x, axis):
+def _followed(x, axis, lanes=False, beside=None):
     """x as the lanes give it to a collective: once they go different ways, all of them in the same kind of value."""
-    return axis.run.followed(x) if axis.varying and not is_container(x) else x
+    return axis.run.followed(x, lanes, beside) if axis.varying and not is_container(x) else x
 
 
 def psum(x, axis_name):
@@ -88,9 +88,9 @@ def axis_size(axis_name):
 # ---------------------------------------------------------------------- the cards: axis_name is an `Axis` (in a program,
 # an `AxisName`). Rule neutral: for a value that lies below the axis' depth (no lane owns it), which is a collective like
 # any other: in other lanes the same call may get a value of the lane; rule batch: over the lanes themselves; rule trace:
-# for the lanes of a map inside the axis. They are collective: a reverse pass visits them in all lanes or in none
+# for the lanes of a map inside the axis. Of lanes that go different ways, a reverse pass visits them in all or in none
 def _card(spelled, **facts):
-    return opaque(kernel=None, numpy=(), collective=True, spelled=spelled, **facts)
+    return opaque(kernel=None, numpy=(), collective=lambda params: params["axis_name"].varying, spelled=spelled, **facts)
 
 
 def _over_lanes(op, name, perform, finish=lambda y, axis: y):
@@ -102,7 +102,7 @@ def _over_lanes(op, name, perform, finish=lambda y, axis: y):
 
     op.rule("neutral")(lambda x, *, axis_name: collective(Stacked(x, True), axis_name))
     op.rule("batch")(lambda run, x, *, axis_name: collective(Stacked(x, False), axis_name))
-    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(_followed(dxs[0], axis_name), axis_name=axis_name))
+    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(_followed(dxs[0], axis_name, True, x), axis_name=axis_name))
 
 
 @_card("psum")
@@ -122,7 +122,7 @@ def _total(lanes, axis):
 
 def _back(ct, axis):
     """The cotangent of a result of all lanes, of which each lane knows its own part where they go different ways."""
-    return lane_sum(_followed(ct, axis), axis_name=axis) if axis.varying else ct
+    return lane_sum(_followed(ct, axis, True), axis_name=axis) if axis.varying else ct
 
 
 _over_lanes(lane_sum, "psum", _total)

@@ -56,3 +56,18 @@ def rows():
     ours_r, theirs_r = pa.grad(rosenbrock), autograd.grad(rosenbrock)
     np.testing.assert_allclose(ours_r(z), theirs_r(z))
     yield "grad, Rosenbrock n = 1000", "autograd", ratio(lambda: ours_r(z), lambda: theirs_r(z)), None
+
+    many = [np.full(3, float(k)) for k in range(500)]
+    ours_s, theirs_s = pa.grad(lambda xs: pa.sum(pa.stack(xs) ** 2)), autograd.grad(lambda xs: anp.sum(anp.stack(xs) ** 2))
+    np.testing.assert_allclose(ours_s(many), theirs_s(many))
+    yield "grad, stack of 500 arrays", "autograd", ratio(lambda: ours_s(many), lambda: theirs_s(many), repeat=5), None
+    picked = lambda x: sum([x[i] * x[i] for i in range(2000)])
+    z = rng.normal(size=2000)
+    ours_p, theirs_p = pa.grad(picked), autograd.grad(picked)
+    np.testing.assert_allclose(ours_p(z), theirs_p(z))
+    yield "grad, x[i] * x[i] for 2000 elements", "autograd", ratio(lambda: ours_p(z), lambda: theirs_p(z), repeat=5), 1.0
+    matrix, rows_ = rng.normal(size=(300, 300)), rng.normal(size=(300, 300))
+    lanes = pa.grad(lambda a: pa.sum(pa.vmap(lambda v: a @ v)(rows_) ** 2))
+    whole = autograd.grad(lambda a: anp.sum(anp.matmul(rows_, a.T) ** 2))
+    np.testing.assert_allclose(lanes(matrix), whole(matrix))
+    yield "grad, vmap of a @ v, 300 × 300", "X @ a.T", ratio(lambda: lanes(matrix), lambda: whole(matrix)), 1.5

@@ -1,6 +1,9 @@
 """Operations along a named axis of `vmap`: their values, derivatives, and what they do when lanes take different
 branches."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -228,3 +231,111 @@ def test_traced():
     f = lambda x: over(lambda x: x / psum(x, "i") + pa.all_gather(x, "i")[0], x)
     equal(pa.make_ir(f)(x)(x), f(x))
     equal(pa.make_ir(pa.grad(lambda x: pa.sum(f(x) ** 2)))(x)(x), pa.grad(lambda x: pa.sum(f(x) ** 2))(x))
+
+
+# ---------------------------------------------------------------------- derivatives inside, with lanes that go different ways
+DIVERGING = {
+    "another factor": lambda x: psum(x, "i") ** 2 * (1.0 if x > 1 else 3.0),
+    "by the lane's number": lambda x: psum(x, "i") ** 2 * [3.0, 1.0, 1.0, 2.0][int(pa.axis_index("i"))],
+    "mixed in one branch": lambda x: (lambda s: x * s if x > 1 else s * s)(psum(x, "i")),
+    "unused in one branch": lambda x: (lambda s: x * s if x > 1 else x * x)(psum(x, "i")),
+    "a constant in one branch": lambda x: psum(x * x if x > 1 else 2.0, "i") * x,
+    "a second sum": lambda x: (lambda s: psum(s * x if x > 2.5 else s * s * x, "i") * x)(psum(x * x, "i")),
+    "mean": lambda x: pa.pmean(x * x, "i") ** 2 * (x if x > 2.5 else 1.0),
+    "gathered": lambda x: pa.all_gather(x * x, "i")[0] * (2 if x > 1 else x) + pa.pmax(x, "i") * x,
+    "answers about the derivative": lambda x: (lambda g: g * x if x > 1 else g)(pa.grad(lambda v: psum(v, "i") * v)(x * x)),
+}
+
+
+@pytest.mark.parametrize("name", DIVERGING)
+def test_derivatives_inside_of_lanes_that_go_different_ways(name):
+    """What a lane makes of a sum is its own, so the cotangents of all lanes come together at the sum."""
+    f = DIVERGING[name]
+    expected = pa.grad(lambda x: pa.sum(over(f, x)))(x)
+    equal(over(pa.grad(f), x), expected)
+    equal(over(lambda x: pa.value_and_grad(f)(x), x)[1], expected)
+    np.testing.assert_allclose(expected, numerical(lambda x: over(f, x).sum(), x), rtol=1e-6, atol=1e-6)
+    squares = lambda x: pa.sum(over(pa.grad(f), x) ** 2)
+    np.testing.assert_allclose(pa.grad(squares)(x), numerical(squares, x), rtol=1e-6, atol=1e-5)
+    inside = over(pa.grad(lambda x: pa.grad(f)(x) ** 2), x)
+    equal(inside, pa.grad(squares)(x))
+
+
+def test_a_branch_is_as_good_as_where():
+    three = np.array([1.0, 2.0, 3.0])
+    branch = over(pa.grad(lambda x: psum(x, "i") ** 2 * (1.0 if x > 1 else 3.0)), three)
+    equal(branch, over(pa.grad(lambda x: psum(x, "i") ** 2 * pa.where(x > 1, 1.0, 3.0)), three))
+    equal(branch, [60.0, 60.0, 60.0])
+
+
+def test_the_unused_sum_of_lanes_that_agree_has_no_slope():
+    with np.errstate(all="ignore"):
+        equal(over(pa.grad(lambda x: (psum(pa.log(x), "i"), x * x)[1]), np.arange(3.0)), 2 * np.arange(3.0))
+
+
+def test_lanes_that_agree_count_a_summed_loss_once():
+    equal(over(pa.grad(lambda x: psum(x * x, "i") if x > -2 else x), x), 2 * x)
+
+
+# ---------------------------------------------------------------------- programs
+def traced_inside(f):
+    programs = []
+    over(lambda x: (programs.append(pa.make_ir(f)(x)), x)[1], np.ones(3))
+    return programs[0]
+
+
+@pytest.mark.parametrize("f", [
+    lambda y: psum(y, "i") * y,
+    lambda y: pa.pmean(y, "i"),
+    lambda y: pa.grad(lambda y: psum(y * y, "i"))(y) * y,
+    lambda y: psum(pa.grad(lambda y: psum(y, "i") * y)(y), "i"),
+])
+def test_programs_find_their_axis_where_they_run(f):
+    program = traced_inside(f)
+    five = np.arange(1.0, 6.0)
+    equal(over(program, five), over(f, five))
+    equal(over(pa.grad(program), five), over(pa.grad(f), five))
+    equal(over(lambda y: pa.make_ir(program)(y)(y), five), over(f, five))
+    with pytest.raises(pa.AxisNameError, match=r"no axis named 'i' here \(bound: 'k'\)"):
+        pa.vmap(program, axis_name="k")(five)
+    with pytest.raises(pa.AxisNameError, match="bound: none"):
+        program(1.0)
+
+
+def test_the_code_of_a_program_with_a_named_axis():
+    f = lambda y: psum(y, "i") / pa.pmean(y, "i") + pa.sum(pa.all_gather(y, "i"))
+    program = traced_inside(f)
+    space = {}
+    exec(program.code, space)
+    three = np.array([1.0, 2.0, 4.0])
+    equal(over(space[program.name if program.name in space else "program"], three), over(f, three))
+    with pytest.raises(pa.StructureError, match=r"all_gather: .* traced for 3 lanes along the axis 'i', not for 4"):
+        over(program, x)
+
+
+def test_an_axis_whose_map_has_ended():
+    from polyad.dsl.ops.named import psum_over
+
+    kept = []
+    over(lambda x: (kept.append(pa.dsl.axes.find_axis("i", "test")), x)[1], x)
+    for outside in (lambda: psum_over(1.0, kept[0]), lambda: over(lambda x: psum_over(x, kept[0]), x)):
+        with pytest.raises(pa.AxisNameError, match="psum: the map with the axis 'i' has ended"):
+            outside()
+
+
+# ---------------------------------------------------------------------- memory
+@pytest.mark.parametrize("f", [*DIVERGING.values(), FUNCTIONS["normalised"]])
+def test_no_tape_waits_for_the_cyclic_collector(f):
+    kept = []
+
+    def loss(x):
+        kept.append(weakref.ref(x))
+        return f(x)
+
+    gc.disable()
+    try:
+        over(pa.grad(loss), x)
+        assert kept
+        assert not any(ref() is not None for ref in kept)
+    finally:
+        gc.enable()

@@ -110,6 +110,68 @@ def test_loops_end_without_lanes():
 
     assert pa.vmap(until)(np.zeros(0)).shape == (0,)
 
+    def between(x):
+        while x < 3 or x > 5:
+            x = x + 1
+        return x
+
+    assert pa.vmap(between)(np.zeros(0)).shape == (0,)
+
+    def never(x):
+        while not (x < 3 and not x < 3):
+            x = x + 1
+        return x
+
+    with pytest.raises(pa.LaneSplitError, match=r"vmap\(never\): no lanes: the path is undetermined, .* at least one lane"):
+        pa.vmap(never)(np.zeros(0))
+
+
+def test_results_own_their_memory():
+    x, w = np.arange(6.0).reshape(3, 2), np.ones(2)
+    given = x.copy(), w.copy()
+    f = lambda a, w: (a, a, a.reshape(1, -1), a[::-1], a.T, w, pa.Diagonal(a))
+    found = pa.tree.leaves(pa.vmap(f, in_axes=(0, None))(x, w))
+    found += pa.tree.leaves(pa.vmap(lambda a, w: f(a, w)[:-1], in_axes=(1, None), out_axes=-1)(x, w))
+    found += pa.tree.leaves(pa.vmap(lambda a: (w, w), out_axes=None)(x))
+    assert len(found) == 15
+    for i, y in enumerate(found):
+        assert y.flags.writeable
+        assert not any(np.shares_memory(y, other) for other in [x, w, *found[:i]])
+        y[...] = 7.0
+    np.testing.assert_array_equal(x, given[0])
+    np.testing.assert_array_equal(w, given[1])
+
+
+def test_values_of_a_map_that_has_ended():
+    kept = []
+    pa.vmap(lambda x: (kept.append(x), x)[1])(np.ones(3))
+    for late in (
+        lambda: pa.vmap(lambda x: x)(kept[0]),
+        lambda: pa.vmap(lambda x: kept[0])(np.ones(3)),
+        lambda: pa.vmap(lambda x, y: x, in_axes=(0, None))(np.ones(3), [kept[0]]),
+    ):
+        with pytest.raises(pa.LeakedLayerError, match=r"a value of vmap\(<lambda>\) .* was used after"):
+            late()
+
+
+def test_a_static_attribute_that_belongs_to_the_map():
+    @pa.array_type(leaves=["x"], static=["scale"])
+    class Scaled(pa.Container):
+        def __init__(self, x, scale):
+            self.x, self.scale = x, scale
+
+        @property
+        def shape(self):
+            return self.x.shape
+
+        @property
+        def dtype(self):
+            return self.x.dtype
+
+    with pytest.raises(pa.LeakedLayerError, match=r"static attribute 'scale' of the Scaled returned is a Batched"):
+        pa.vmap(lambda x: Scaled(x, x[0]))(np.ones((3, 2)))
+    assert pa.vmap(lambda x: Scaled(x, 2.0))(np.ones((3, 2))).scale == 2.0
+
 
 # --- axes out --------------------------------------------------------------------------------------------------
 

@@ -238,6 +238,128 @@ def test_errors_are_those_of_every_rank(mpirun, n):
     mpirun(ERRORS, n)
 
 
+DIVERGING = COMMON + """
+three = np.array([1.0, 2.0, 3.0])
+FUNCTIONS = {
+    "another factor": lambda x: psum(x, "i") ** 2 * (1.0 if x > 1 else 3.0),
+    "where": lambda x: psum(x, "i") ** 2 * pa.where(x > 1, 1.0, 3.0),
+    "index": lambda x: psum(x, "i") ** 2 * [3.0, 1.0, 1.0][int(pa.axis_index("i"))],
+    "mixed in one branch": lambda x: (lambda s: x * s if x > 1 else s * s)(psum(x, "i")),
+    "unused in one branch": lambda x: (lambda s: x * s if x > 1 else x * x)(psum(x, "i")),
+    "a constant in one branch": lambda x: psum(x * x if x > 2 else 2.0, "i") * x,
+    "loops of different length": lambda x: functools.reduce(lambda s, k: s * x, range(int(x > 1) + int(x > 2)), psum(x, "i")),
+    "two": lambda x: (lambda s: psum(s * x * x if x > 2 else s * s * x, "i") * x)(psum(x, "i")),
+    "mean": lambda x: pa.pmean(x * x, "i") ** 2 * (x if x > 2 else 1.0),
+    "gathered": lambda x: pa.pmax(x * x, "i") * (x if x > 2 else 1.0) + pa.all_gather(x * x, "i")[0] * (2 if x > 1 else 1),
+}
+for name, f in FUNCTIONS.items():
+    expected = pa.grad(lambda x: pa.sum(pa.vmap(f, axis_name="i")(x)))(three)
+    for m in (pa.vmap, pmap):
+        same(m(pa.grad(f), axis_name="i")(three), expected, name)
+        same(m(pa.value_and_grad(f), axis_name="i")(three)[1], expected, name)
+    check(name + ", twice", lambda m: m(pa.grad(lambda x: pa.grad(f)(x) ** 2), axis_name="i")(three))
+    check(name + ", outside", lambda m: pa.grad(lambda x: pa.sum(m(pa.grad(f), axis_name="i")(x) ** 2))(three))
+    check(name + ", a parameter", lambda m: pa.grad(
+        lambda w: pa.sum(m(pa.grad(lambda x: f(x) * w), axis_name="i")(three) ** 2))(1.5))
+for m in (pa.vmap, pmap):  # lanes that agree: one number for all lanes, counted once
+    same(m(pa.grad(lambda x: psum(x * x, "i") if x > 0 else x), axis_name="i")(three), 2 * three, "once")
+late = lambda x: (lambda g: g if x > 1 else -g)(pa.grad(lambda x: psum(x, "i") ** 2 * x)(x))
+check("after the derivative", lambda m: m(late, axis_name="i")(three))
+check("in vmap", lambda m: pa.vmap(lambda y: m(
+    pa.grad(lambda x: psum(x * y, "i") ** 2 * (1.0 if x > y else 3.0)), axis_name="i")(three))(three))
+check("no collective", lambda m: m(lambda x: (x, 1.0) if x > 1 else (x * x, 2.0), axis_name="i")(three))
+only = lambda x: psum(x, "i") * (psum(x, "i") if x > 2 else x)
+raises(pa.LaneSplitError, lambda: pmap(only, axis_name="i")(three), "'i'")
+
+programs = []
+if ranks == 1:
+    pmap(lambda x: (programs.append(pa.make_ir(lambda y: pa.pmean(y, "i") * y)(x)), x)[1], axis_name="i")(three)
+else:
+    pa.vmap(lambda x: (programs.append(pa.make_ir(lambda y: pa.pmean(y, "i") * y)(x)), x)[1], axis_name="i")(three)
+same(pmap(programs[0], axis_name="i")(np.arange(1.0, 6.0)), 3 * np.arange(1.0, 6.0), "a program from another map")
+
+def kept():
+    x = three.copy()
+    y, z = pmap(lambda x: (x, x))(x)
+    y[0] = 7.0
+    return x, y, z
+same(kept(), (three, np.array([7.0, 2.0, 3.0]), three), "results own their memory")
+"""
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_lanes_of_all_ranks_that_go_different_ways(mpirun, n):
+    mpirun(DIVERGING, n)
+
+
+INPUTS = COMMON + """
+import os
+three = np.array([1.0, 2.0, 3.0])
+def differs(f, what):
+    raises(CollectiveError, f, what + " differs between the ranks", "POLYAD_COLLECTIVE_CHECK=0")
+
+def closed(v):
+    return pmap(lambda x: pa.sum(x * v))(three)
+
+shared = {"a": [1.0 + rank], "b": 0}
+large = np.zeros((300, 300)) + rank
+if os.environ.get("POLYAD_COLLECTIVE_CHECK") == "0":
+    same(pmap(lambda x: x)(three * 1.0 + 0 * rank), three, "unchecked")
+else:
+    differs(lambda: pmap(lambda x: x)(three + rank), "argument 0")
+    differs(lambda: pmap(lambda x, t: x * t["a"][0], in_axes=(0, None))(three, shared), "argument 1['a'][0]")
+    differs(lambda: pmap(lambda x, scale: x * scale)(three, scale=three + rank), "argument scale")
+    differs(lambda: pmap(lambda x: x)(three.astype("f4" if rank else "f8")), "argument 0")
+    differs(lambda: pmap(lambda x: x)(np.arange(3.0 + rank)), "argument 0")
+    differs(lambda: closed(large), "the closure variable 'v'")
+    differs(lambda: closed(large[:, ::2]), "the closure variable 'v'")
+    differs(lambda: closed([2.0 + rank]), "the closure variable 'v'[0]")
+    differs(lambda: pa.grad(lambda v: pa.sum(closed(v)))(large), "the closure variable 'v'")
+    differs(lambda: pmap(functools.partial(lambda v, x: x * v, three + rank))(X[:, :1]), "the closure variable '0 of partial'")
+
+def numbered(number):
+    return pmap(lambda x: x if number < 0 else x * 2)(three)  # which rank this is may be known to the function
+same(numbered(rank), 2 * three, "a rank's number")
+
+# what user code makes of an error that all ranks have met is of no account
+def unequal(x):
+    try:
+        psum(np.ones(2) * x if x > 2 else x, "i")
+    except Exception:
+        pass
+    return x
+
+def fails(x):
+    try:
+        if x > 2:
+            raise ValueError("own")
+        psum(x, "i")
+    except CollectiveError:
+        psum(x, "i")
+    return x
+
+def anew(x):
+    try:
+        psum(x if x < 3 else 1 // 0, "i")
+    except CollectiveError:
+        raise KeyError("another") from None
+    return x
+
+if ranks <= 3:
+    raises(pa.LaneSplitError, lambda: pmap(unequal, axis_name="i")(three[-ranks:]), "float64[2]")
+    raises(ValueError if rank == ranks - 1 else CollectiveError, lambda: pmap(fails, axis_name="i")(three), "own")
+    kind = ZeroDivisionError if rank == ranks - 1 else KeyError
+    raises(kind, lambda: pmap(anew, axis_name="i")(three[-ranks:]))
+same(pmap(lambda x: psum(x, "i"), axis_name="i")(np.arange(5.0)), np.full(5, 10.0), "after the errors")
+"""
+
+
+@pytest.mark.parametrize(("n", "checked"), [(2, "1"), (3, "1"), (2, "0")])
+def test_inputs_and_errors_of_all_ranks(mpirun, n, checked):
+    script = INPUTS if checked == "1" else f"import os\nos.environ['POLYAD_COLLECTIVE_CHECK'] = '0'\n{INPUTS}"
+    mpirun(script, n)
+
+
 # ---------------------------------------------------------------------- one process
 def test_one_process_is_vmap():
     assert world().size == 1
