@@ -82,7 +82,8 @@ class LanesRun(Run):
 
     def batched(self, value):
         """A value with these lanes as axis 0, as the lanes see it."""
-        self.example = value
+        if self.example is None or dtype_of(self.example).kind not in "fc":
+            self.example = value
         return Batched[self.depth](snapshot(value), self)
 
     def constant(self, value):
@@ -123,11 +124,17 @@ class LanesRun(Run):
 
         What is a constant in some lanes (a number, a zero cotangent) may depend on the argument in others, and the
         collectives of the derivative of a collective must be met in all. lanes: also of the maps inside this one, by which
-        `jacfwd` has many tangents at once. beside: for a tangent, its value; it goes no deeper.
+        `jacfwd` has many tangents at once. beside: for a tangent, its value.
         """
-        deepest = math.inf if beside is None else getattr(beside, "depth", 0)
-        inside = [run for run in open_runs() if self.depth < run.depth <= deepest]
+        inside = [run for run in open_runs() if run.depth > self.depth]
+        if beside is not None:  # the tangent is one of the next derivative inside of it
+            depth = beside.depth if isinstance(beside, Layer) else self.depth
+            its = [run.depth for run in inside if run.depth > depth and not isinstance(run, LanesRun)]
+            inside = [run for run in inside if run.depth < min(its, default=math.inf)]
         inexact = dtype_of(x).kind in "fc"
+        if inside and inexact and is_number(x):  # it would follow the dtype of what other lanes give
+            follows = dtype_of(self.example).kind in "fc"
+            x = np.asarray(x, np.result_type(x, dtype_of(self.example)) if follows else None)[()]
         return _followed(x, [run for run in inside if (lanes if isinstance(run, LanesRun) else inexact)])
 
     def undetermined(self, answers):
@@ -147,7 +154,7 @@ def _followed(x, runs):
         return x
     run, *outer = runs
     if not isinstance(x, Layer) or x.depth < run.depth:
-        return run.constant(_followed(np.asarray(x)[()] if is_number(x) else x, outer))
+        return run.constant(_followed(x, outer))
     y = snapshot(x)
     setattr(y, "value" if "value" in x.state else "primal", _followed(x.below, outer if x.depth == run.depth else runs))
     return y

@@ -44,8 +44,10 @@ def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
     be added in another order). Derivatives, `vmap` and tracing work inside, outside and through it.
 
     Without MPI, or on one rank, it is `vmap`. Raises what `vmap` does, on every rank; an error that f raises on some
-    ranks only is a CollectiveError on the others. LeakedLayerError: f reads a value that a derivative or trace around
-    the map follows from where it cannot be found (a global variable): give it as an argument with in_axes=None.
+    ranks only is a CollectiveError on the others, and so are arguments that differ between the ranks, on all of them
+    (checksums, of large arrays over a sample; POLYAD_COLLECTIVE_CHECK=0 leaves them out). LeakedLayerError: f reads a
+    value that a derivative or trace around the map follows from where it cannot be found (a global variable): give it as
+    an argument with in_axes=None.
 
     >>> import numpy as np, polyad as pa
     >>> pa.pmap(lambda x: x / pa.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))

@@ -39,6 +39,9 @@ def _followed(x, axis, lanes=False, beside=None):
 def psum(x, axis_name):
     """Sum of x over the lanes of a named axis; the result is the same in every lane.
 
+    For derivatives taken inside the map it is one number of all lanes (a loss made of it counts once) as long as no two
+    lanes answer a Python `if` differently; then each lane has its own, and the slopes of all lanes' results are summed.
+
     x: array or tree of arrays. axis_name: name given to an enclosing `vmap` or `pmap`, or a tuple of names.
     Raises AxisNameError if the name is not bound.
 

@@ -261,6 +261,22 @@ def test_derivatives_inside_of_lanes_that_go_different_ways(name):
     equal(inside, pa.grad(squares)(x))
 
 
+@pytest.mark.parametrize("name", DIVERGING)
+def test_forward_mode_inside_of_lanes_that_go_different_ways(name):
+    f = DIVERGING[name]
+    equal(over(lambda x: pa.jvp(f, (x,), (1.0,))[1], x), pa.jvp(lambda x: over(f, x), (x,), (np.ones(4),))[1])
+    slopes = pa.jvp(lambda x: over(pa.grad(f), x), (x,), (np.ones(4),))[1]
+    equal(over(lambda x: pa.hvp(f, x, 1.0), x), slopes)
+    equal(over(lambda x: pa.jacfwd(pa.grad(f))(x), x), slopes)
+
+
+def test_numbers_in_one_branch_follow_the_dtype_of_the_lanes():
+    single = x.astype(np.float32)
+    slope = over(pa.grad(lambda x: psum(x if x > 1 else 0.0, "i") * x), single)
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope, 5 + np.where(x > 1, x.sum(), 0), rtol=1e-6)
+
+
 def test_a_branch_is_as_good_as_where():
     three = np.array([1.0, 2.0, 3.0])
     branch = over(pa.grad(lambda x: psum(x, "i") ** 2 * (1.0 if x > 1 else 3.0)), three)

@@ -259,6 +259,8 @@ for name, f in FUNCTIONS.items():
         same(m(pa.value_and_grad(f), axis_name="i")(three)[1], expected, name)
     check(name + ", twice", lambda m: m(pa.grad(lambda x: pa.grad(f)(x) ** 2), axis_name="i")(three))
     check(name + ", outside", lambda m: pa.grad(lambda x: pa.sum(m(pa.grad(f), axis_name="i")(x) ** 2))(three))
+    check(name + ", forward", lambda m: m(lambda x: pa.jvp(f, (x,), (1.0,))[1], axis_name="i")(three))
+    check(name + ", forward over reverse", lambda m: m(lambda x: pa.jacfwd(pa.grad(f))(x), axis_name="i")(three))
     check(name + ", a parameter", lambda m: pa.grad(
         lambda w: pa.sum(m(pa.grad(lambda x: f(x) * w), axis_name="i")(three) ** 2))(1.5))
 for m in (pa.vmap, pmap):  # lanes that agree: one number for all lanes, counted once
