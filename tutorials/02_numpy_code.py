@@ -93,6 +93,9 @@ final, rate = pa.jvp(diffuse, (source, 0.3), (np.zeros(50), 1.0))
 assert np.allclose(rate, (diffuse(source, 0.3 + 1e-6) - diffuse(source, 0.3 - 1e-6)) / 2e-6, atol=1e-7)
 states = pa.vmap(diffuse)(np.tile(source, (3, 1)), np.array([0.1, 0.2, 0.3]))
 assert np.allclose(states[1], diffuse(source, 0.2))
+# the misfit is quadratic in the source: its Hessian tells which details of the source the measurement cannot see
+details = np.linalg.eigvalsh(pa.hessian(misfit)(guess, measured))
+assert details[0] > -1e-12 and details[-1] > 1 and np.sum(details < 1e-3) > 20
 
 middle.plot(source, label="source")
 middle.plot(measured, label="measured")
@@ -121,6 +124,8 @@ push = pa.grad(explained)(points, weights)
 step = np.zeros_like(points)
 step[5, 1] = 1e-5
 assert abs(push[5, 1] - (explained(points + step, weights) - explained(points - step, weights)) / 2e-5) < 1e-8
+without = pa.vmap(explained, in_axes=(None, 0))(points, np.ones((3, 3)) - np.eye(3))  # leave out one axis at a time
+assert np.allclose(without, [explained(points, w) for w in np.ones((3, 3)) - np.eye(3)])
 bend = pa.hessian(explained, argnums=1)(points, weights)
 assert np.allclose(bend, bend.T)
 assert np.allclose(bend @ weights, -pa.grad(explained, argnums=1)(points, weights))  # scaling all weights changes nothing
