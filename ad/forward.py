@@ -25,14 +25,6 @@ class Dual(Layer):
         return self.primal.dtype
 
     @property
-    def ndim(self):
-        return self.primal.ndim
-
-    @property
-    def size(self):
-        return self.primal.size
-
-    @property
     def below(self):
         return self.primal
 

@@ -13,6 +13,18 @@ from .reverse import ReverseRun
 from .rules import match_dtype
 
 
+def _results(run, f, seen, has_aux):
+    """(unwrapped leaves, structure, aux) of f's result in a run, or None if it is a function."""
+    out = f(*seen)
+    if not has_aux and is_function(out):
+        return None
+    out, aux = split_aux(run.name, out, has_aux)
+    values, shape = tree.flatten(out)
+    if has_aux:
+        aux = tree.map(lambda v: run.unwrap(v)[0], aux)
+    return [run.unwrap(v) for v in values], shape, aux
+
+
 def push(name, f, inputs, dxs, has_aux=False):
     """One forward pass: (values, tangents or None, structure, aux), or None if f's result is a function.
 
@@ -23,14 +35,10 @@ def push(name, f, inputs, dxs, has_aux=False):
         for (xs, structure), ts in zip(inputs, dxs, strict=True):
             wrapped = [x if t is None else run.wrap(x, t) for x, t in zip(xs, ts, strict=True)]
             seen.append(tree.unflatten(structure, wrapped))
-        out = f(*seen)
-        if not has_aux and is_function(out):
-            return None
-        out, aux = split_aux(name, out, has_aux)
-        values, shape = tree.flatten(out)
-        pairs = [run.unwrap(v) for v in values]
-        if has_aux:
-            aux = tree.map(lambda v: run.unwrap(v)[0], aux)
+        results = _results(run, f, seen, has_aux)
+    if results is None:
+        return None
+    pairs, shape, aux = results
     values, slopes = [v for v, _ in pairs], [t for _, t in pairs]
     return values, _apart(slopes, [t for ts in dxs for t in ts]), shape, aux
 
@@ -73,14 +81,10 @@ def record(name, f, positions, primals, has_aux=False):
     with ReverseRun(name) as run:
         seen = [tree.unflatten(shape, [run.input(x) if inexact(x) else x for x in xs]) for xs, shape in inputs]
         followed = len(run.tape)
-        out = f(*seen)
-        if not has_aux and is_function(out):
-            return None
-        out, aux = split_aux(name, out, has_aux)
-        values, shape = tree.flatten(out)
-        outputs = [run.unwrap(v) for v in values]
-        if has_aux:
-            aux = tree.map(lambda v: run.unwrap(v)[0], aux)
+        results = _results(run, f, seen, has_aux)
+    if results is None:
+        return None
+    outputs, shape, aux = results
     return Pullback(name, run, inputs, followed, outputs, shape), aux
 
 

@@ -49,14 +49,6 @@ class Reverse(Layer):
         return self.value.dtype
 
     @property
-    def ndim(self):
-        return self.value.ndim
-
-    @property
-    def size(self):
-        return self.value.size
-
-    @property
     def below(self):
         return self.value
 

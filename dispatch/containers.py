@@ -37,17 +37,6 @@ class Container(Array):
         if cls.declared:  # a subclass of an array type is one, with the same leaves
             _register(cls)
 
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        n = 1
-        for length in self.shape:
-            n *= length
-        return n
-
     def dense(self):
         """The same array without structure, from operations on the leaves."""
         raise NotImplementedError

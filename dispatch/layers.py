@@ -6,6 +6,7 @@ operation again. Nesting order alone decides, so there is no precedence, no ambi
 """
 
 import functools
+import math
 import numbers
 import sys
 import threading
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
+from .generic import clear_all
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _package = str(Path(__file__).resolve().parent.parent / "_")[:-1]  # with the separator: not a neighbour's folder
@@ -27,8 +29,6 @@ class ArrayMeta(ABCMeta):
     """Makes `Array.register(T)` seen by the next call of every generic function."""
 
     def register(cls, subclass):
-        from .generic import clear_all
-
         super().register(subclass)
         clear_all()
         return subclass
@@ -41,6 +41,16 @@ class Array(metaclass=ArrayMeta):
     """
 
     __slots__ = ()
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self):
+        """Number of elements."""
+        return math.prod(self.shape)
 
 
 class HostArray(metaclass=ArrayMeta):

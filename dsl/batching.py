@@ -177,14 +177,6 @@ class _Lanes(Layer):
         """The value one layer down."""
         return self.value
 
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        return math.prod(self.shape)
-
     def __repr__(self):
         return f"{type(self).__name__}({self.dtype}{list(self.shape)})"
 

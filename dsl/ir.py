@@ -10,9 +10,10 @@ import math
 import numpy as np
 
 from ..dispatch import ConcreteValueError, Layer, StructureError, tree
-from .avals import aval_of, is_number
+from .avals import aval_of, infer, is_number
 from .axes import named, resolved
 from .libraries import host_copy
+from .ops.indexing import Slice
 
 
 class Var:
@@ -134,8 +135,6 @@ def check(program):
 
     Raises AssertionError naming the equation.
     """
-    from .avals import infer
-
     known = set()
     for v, value in [*zip(program.inputs, program.inputs), *program.constants]:
         if v in known:
@@ -194,8 +193,6 @@ def _source(value):
     if isinstance(value, (type, np.dtype)):
         return f"np.dtype({np.dtype(value).str!r})"
     if isinstance(value, tuple):
-        from .ops.indexing import Slice
-
         inner = ", ".join(_source(v) for v in value) + ("," if len(value) == 1 else "")
         return f"pa.Slice(({inner}))" if isinstance(value, Slice) else f"({inner})"
     if is_number(value):

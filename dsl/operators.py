@@ -3,6 +3,7 @@
 import sys
 
 from ..dispatch import Array, Container, Layer, ShapeError, refuse, snapshot
+from ..dispatch.containers import densified
 from ..dispatch.errors import MethodError
 from . import inplace, mutation, views
 from .avals import dtype_of, ndim_of
@@ -240,7 +241,5 @@ def _truth_of_container(x):
 
 def _dense_array(x, dtype):
     """np.asarray of a container: its dense form, guarded."""
-    from ..dispatch.containers import densified
-
     dense = densified(x, "np.asarray")
     return dense if dtype is None else dense.astype(dtype)

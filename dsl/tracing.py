@@ -30,14 +30,6 @@ class Traced(Layer):
         return self.var.aval.dtype
 
     @property
-    def ndim(self):
-        return self.var.aval.ndim
-
-    @property
-    def size(self):
-        return self.var.aval.size
-
-    @property
     def lanes(self):
         """Axis name -> whether the value is the same in all lanes, of the maps around the trace."""
         return self.var.lanes

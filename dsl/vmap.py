@@ -23,6 +23,7 @@ from ..dispatch import (
     snapshot,
     tree,
 )
+from ..dispatch.containers import densified
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .axes import Axis, Stacked
 from .batching import Batched, LanesRun, Need, Replicated, Split, fits, show
@@ -98,8 +99,6 @@ class MappedInputs:
         if is_container(x):
             place = batch_axis(x, axis, where)
             if place is None:
-                from ..dispatch.containers import densified
-
                 return self._lanes_first(densified(x, f"{where}: mapping axis {axis}"), axis, path)
             self._check(shape_of(x)[place], where)
             return (x, place)

@@ -29,6 +29,13 @@ def _line(x, axis):
     return (ravel(x), 0) if axis is None else (x, axis)
 
 
+def _cumulated(name, x, axis, dtype):
+    """Shape and dtype of cumulated values."""
+    if axis is not None:
+        normalize_axis(name, axis, x.ndim)
+    return Aval((x.size,) if axis is None else x.shape, getattr(np, name)(np.ones(1, x.dtype), dtype=dtype).dtype)
+
+
 # ---------------------------------------------------------------------- sums
 @linear(linear=(0,), samples=[*samples, *small, case(integers(3), dtype=np.dtype("float64"))])
 def cumsum(x, /, axis=None, dtype=None):
@@ -42,11 +49,7 @@ def cumsum(x, /, axis=None, dtype=None):
     """
 
 
-@cumsum.rule("shape")
-def cumsum_shape(x, axis=None, dtype=None):
-    if axis is not None:
-        normalize_axis("cumsum", axis, x.ndim)
-    return Aval((x.size,) if axis is None else x.shape, np.cumsum(np.ones(1, x.dtype), dtype=dtype).dtype)
+cumsum.rule("shape")(lambda x, axis=None, dtype=None: _cumulated("cumsum", x, axis, dtype))
 
 
 @cumsum.rule("transpose")
@@ -75,11 +78,7 @@ def cumprod(x, /, axis=None, dtype=None):
     """
 
 
-@cumprod.rule("shape")
-def cumprod_shape(x, axis=None, dtype=None):
-    if axis is not None:
-        normalize_axis("cumprod", axis, x.ndim)
-    return Aval((x.size,) if axis is None else x.shape, np.cumprod(np.ones(1, x.dtype), dtype=dtype).dtype)
+cumprod.rule("shape")(lambda x, axis=None, dtype=None: _cumulated("cumprod", x, axis, dtype))
 
 
 @cumprod.rule("jvp")
