@@ -21,6 +21,7 @@ from ..dsl.ops.indexing import join_index, result_aval
 from .order import order_kernels
 
 OBJECT = np.dtype("O")
+NO_NUMBERS = "OSUTVMm"  # kinds of dtypes: objects, bytes, text, records, dates, times
 
 
 # ---------------------------------------------------------------------- one kernel
@@ -39,7 +40,7 @@ def kernel(op, function, library, raw=None):
         except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise explained(name, error, args, params) from error
         try:
-            suspect = y.dtype.char in "O?"
+            suspect = y.dtype.kind not in "fiuc"
         except AttributeError:  # several results, an object out of an array, or a library with dtypes of its own
             suspect = True
         if suspect and holds_objects(y, args):
@@ -48,21 +49,23 @@ def kernel(op, function, library, raw=None):
 
     run.__name__ = run.__qualname__ = f"{name}_{library}"
     run.__wrapped__ = function
-    if raw is not None:
+    if raw is not None and not {"d->?", "dd->?"} & set(raw.types):  # booleans do not tell of what they were made
         run.raw = raw
     run.library_function = function
     return run
 
 
 def holds_objects(y, args):
-    """Whether a result or an argument is an array of Python objects (a comparison of objects is boolean)."""
-    return any(getattr(x, "dtype", None) is OBJECT for x in (y, *args))
+    """Whether a result or an argument is an array of objects, text or dates (a comparison of them is boolean)."""
+    return any(getattr(getattr(x, "dtype", None), "kind", "b") in NO_NUMBERS for x in (y, *args))
 
 
 def objects(name, args):
     """The error for arrays of Python objects."""
+    kinds = {getattr(getattr(x, "dtype", None), "kind", "b") for x in args} & set(NO_NUMBERS)
+    what = "text, dates or records" if kinds and "O" not in kinds else "objects"
     return DTypeError(
-        f"{name}({', '.join(describe(x) for x in args)}): arrays of objects are not supported; convert to numbers with "
+        f"{name}({', '.join(describe(x) for x in args)}): arrays of {what} are not supported; convert to numbers with "
         "x.astype(float), or stack arrays with polyad.stack"
     )
 

@@ -149,7 +149,7 @@ class Generic:
             test = " and ".join(_INLINE[i].format(a) for i, a in enumerate(self.arrays))
             fast = (
                 f"    if {test}:\n        try:\n            __result = __kernel({arrays})\n"
-                "            if __result.dtype is not __OBJECT: return __result\n"
+                "            if __result.dtype.kind in 'fiuc': return __result\n"
                 "        except __Exception: pass\n"  # again on the slow path, which explains the error
             )
         source = (
@@ -159,7 +159,7 @@ class Generic:
         self.source = source
         defaults = {_Name(p.name).text: p.default for p in self.signature.parameters.values()}
         self.namespace = {
-            "__table": self.table, "__miss": self._miss, "__elements": self._elements, "__OBJECT": np.dtype("O"),
+            "__table": self.table, "__miss": self._miss, "__elements": self._elements,
             "__first": _Never, "__second": _Never, "__number": _Never, "__kernel": None, "__type": type, "__list": list,
             "__tuple": tuple, "__Exception": Exception, "__KeyError": KeyError, "__name__": __name__, **defaults,
         }  # fmt: skip

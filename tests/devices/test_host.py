@@ -150,3 +150,16 @@ def test_outer_is_its_body():
         found, expected = pa.outer(x, y), pa.outer.card.body(x, y)
         np.testing.assert_array_equal(found, expected)
         assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("x", [np.array([1, 2.5], object), np.array(["a", "b"]), np.array(["2020-01-01"] * 2, "M8[D]")])
+def test_arrays_without_numbers_are_refused(x, warm):
+    for op in (pa.equal, pa.less, pa.add, pa.subtract, pa.maximum):
+        if warm:  # the entry may then call NumPy itself
+            op(x3, x3)
+        with pytest.raises(pa.DTypeError):
+            op(x, x)
+    for call in (lambda: pa.reshape(x, (2, 1)), lambda: pa.stack([x, x]), lambda: pa.isnan(x), lambda: pa.max(x)):
+        with pytest.raises(pa.DTypeError):
+            call()
