@@ -57,7 +57,13 @@ def kernel(op, function, library, raw=None):
 
 def holds_objects(y, args):
     """Whether a result or an argument is an array of objects, text or dates (a comparison of them is boolean)."""
-    return any(getattr(getattr(x, "dtype", None), "kind", "b") in NO_NUMBERS for x in (y, *args))
+    for x in (y, *args):
+        try:
+            if x.dtype.kind in NO_NUMBERS:
+                return True
+        except AttributeError:  # a number, several results, or a library with dtypes of its own
+            pass
+    return False
 
 
 def objects(name, args):
