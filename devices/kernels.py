@@ -49,7 +49,7 @@ def kernel(op, function, library, raw=None):
 
     run.__name__ = run.__qualname__ = f"{name}_{library}"
     run.__wrapped__ = function
-    if raw is not None and not {"d->?", "dd->?"} & set(raw.types):  # booleans do not tell of what they were made
+    if raw is not None:
         run.raw = raw
     run.library_function = function
     return run

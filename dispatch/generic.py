@@ -24,7 +24,11 @@ _all_lock = threading.Lock()  # a WeakSet cannot be listed while another thread 
 _owners = weakref.WeakKeyDictionary()  # implementation -> its Generics, for call_next
 
 
+# the entry's own way to the library for NumPy arrays: the types, and for a boolean result what it was made of
 _INLINE = ("__type({0}) is __first", "(__type({0}) is __second or __type({0}) is __number)")
+_MADE_OF = ("{0}.dtype in __plain", "(__type({0}) is __number or {0}.dtype in __plain)")
+_NUMBERS = frozenset(map(np.dtype, "bhilqBHILQefdgFDG"))
+_PLAIN = _NUMBERS | {np.dtype("?")}
 
 
 class _Never:
@@ -146,10 +150,10 @@ class Generic:
         lookup = f"__table[__type({self.arrays[0]})][__type({self.arrays[1]})]" if two else f"__table[{key}]"
         call = ", ".join(part for part in (arrays, statics) if part)
         if self.arity in (1, 2) and not statics:
-            test = " and ".join(_INLINE[i].format(a) for i, a in enumerate(self.arrays))
+            test, made_of = [" and ".join(c[i].format(a) for i, a in enumerate(self.arrays)) for c in (_INLINE, _MADE_OF)]
             fast = (
                 f"    if {test}:\n        try:\n            __result = __kernel({arrays})\n"
-                "            if __result.dtype.kind in 'fiuc': return __result\n"
+                f"            if __result.dtype in __numbers or {made_of}: return __result\n"
                 "        except __Exception: pass\n"  # again on the slow path, which explains the error
             )
         source = (
@@ -161,6 +165,7 @@ class Generic:
         self.namespace = {
             "__table": self.table, "__miss": self._miss, "__elements": self._elements,
             "__first": _Never, "__second": _Never, "__number": _Never, "__kernel": None, "__type": type, "__list": list,
+            "__numbers": _NUMBERS, "__plain": _PLAIN,
             "__tuple": tuple, "__Exception": Exception, "__KeyError": KeyError, "__name__": __name__, **defaults,
         }  # fmt: skip
         exec(compile(source, f"<generic {self.name}>", "exec"), self.namespace)
