@@ -12,8 +12,8 @@ from . import ad, devices, dispatch, dsl, parallel
 
 # arithmetic
 from .dsl import (
-    add, ceil, clip, divide, floor, floor_divide, hypot, maximum, minimum, mod, multiply, negative, positive,
-    reciprocal, remainder, rint, round, sign, square, subtract, trunc,
+    add, ceil, clip, divide, floor, floor_divide, hypot, masked_product, masked_quotient, maximum, minimum, mod, multiply,
+    negative, positive, reciprocal, remainder, rint, round, sign, square, subtract, trunc,
 )  # fmt: skip
 # bits
 from .dsl import (
@@ -39,6 +39,10 @@ from .dsl import (
     gammainc_da, gammaincc, gammaincinv, gammaln, gelu, i0, i0e, i1, i1e, j0, j1, leaky_relu, lgamma, log_ndtr,
     log_sigmoid, log_softmax, logaddexp, logaddexp2, logit, logsumexp, ndtr, ndtri, polygamma, relu, sigmoid, silu,
     softmax, softplus, standardize, xlog1py, xlogy, zeta,
+)  # fmt: skip
+# Bessel functions, relatives of the gamma function
+from .dsl import (
+    gammasgn, iv, ive, jv, kv, kve, multigammaln, rgamma, y0, y1, yv,
 )  # fmt: skip
 # degrees, parts of floating numbers, whole numbers
 from .dsl import (
@@ -95,7 +99,7 @@ from .dsl import (
 )  # fmt: skip
 # indexing
 from .dsl import (
-    Slice, at, getitem, index, index_add, index_set, join_index, take,
+    Slice, at, c_, getitem, index, index_add, index_set, join_index, r_, take,
 )  # fmt: skip
 # creation
 from .dsl import (
@@ -115,8 +119,12 @@ from .dsl import (
 from .dsl import debug_mutation
 # parts of numbers and repairs, polynomials
 from .dsl import (
-    fmod, iscomplex, isneginf, isposinf, isreal, nan_to_num, polyadd, polyder, polyint, polymul, polysub, polyval, unwrap,
-    vander,
+    fmod, iscomplex, isneginf, isposinf, isreal, nan_to_num, polyadd, polyder, polyint, polymul, polysub, polyval,
+    real_if_close, unwrap, vander,
+)  # fmt: skip
+# Python functions called from inside, and the search for NaNs
+from .dsl import (
+    callback, debug_nans, debug_print, effect_call, io_callback, pure_call,
 )  # fmt: skip
 # lanes and named axes
 from .dsl import (
@@ -124,12 +132,16 @@ from .dsl import (
 )  # fmt: skip
 # programs
 from .dsl import (
-    Program, make_ir,
+    Program, compile_program, disable_jit, jit, make_ir,
+)  # fmt: skip
+# control flow
+from .dsl import (
+    associative_scan, cond, fori_loop, map, scan, switch, while_loop,
 )  # fmt: skip
 # declaring operations and families
 from .dsl import (
     Aval, bilinear, bilinear_family, claim, combine_rule, composite, elementwise, elementwise_family, eval_shape,
-    linear, linear_family, opaque, reduction, reduction_family,
+    linear, linear_family, opaque, reduction, reduction_family, scalar_rule,
 )  # fmt: skip
 
 # array types, each written as a user would
@@ -158,6 +170,7 @@ from .dispatch import (
     MethodError,
     MissingRuleError,
     MutationError,
+    NaNError,
     On,
     PerformanceWarning,
     PolyadError,
@@ -165,6 +178,7 @@ from .dispatch import (
     PromotionError,
     RegistrationError,
     ShapeError,
+    SparsityError,
     StructureError,
     Tangent,
     ambiguities,
@@ -187,9 +201,25 @@ from .dispatch import (
     which,
 )
 
+# cotangents seen and changed, tapes drawn
+from .ad import draw_tape, grad_hook
+
 # derivatives
 from .ad import (
-    NoTangent, check_grads, derivative, grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, value_and_grad, vjp,
+    NoTangent, check_grads, derivative, derivatives, grad, gvp, hessian, hvp, jacfwd, jacobian, jacrev, jet, jvp,
+    linear_transpose, linearize, value_and_grad, vjp,
+)  # fmt: skip
+
+# other styles of derivatives: tapes, variables, explicit graphs, programs made ahead of time
+from .ad import Tape, aot, function, gradients, no_grad, placeholder, variable, zero_grad
+
+# derivative rules by type (`op.jvp.method`, `op.vjp.method`), opting out of them; functions as trees of what they capture
+from .ad import closure, no_derivative, opt_out
+# derivative rules of functions, recomputation
+from .ad import checkpoint, checkpoint_name, custom_jvp, custom_vjp, policies
+# sparse Jacobians and Hessians
+from .ad import (
+    column_coloring, hessian_sparsity, jacobian_sparsity, sparse_hessian, sparse_jacobian, star_coloring,
 )  # fmt: skip
 
 # devices and parallelism

@@ -21,7 +21,11 @@ def jvp(f, primals, tangents, has_aux=False):
     >>> float(dy)
     2.0
     """
-    name = title("jvp", f)
+    return directional(title("jvp", f), f, primals, tangents, has_aux)
+
+
+def directional(name, f, primals, tangents, has_aux=False):
+    """`jvp` on behalf of the transformation `name`, for messages."""
     tuples = isinstance(primals, (tuple, list)) and isinstance(tangents, (tuple, list))
     if not tuples or len(primals) != len(tangents):
         raise StructureError(
@@ -66,12 +70,13 @@ def vjp(f, *primals, has_aux=False):
     return (pullback.value(), pullback, aux) if has_aux else (pullback.value(), pullback)
 
 
-def value_and_grad(f, argnums=0, has_aux=False):
+def value_and_grad(f, argnums=0, has_aux=False, allow_int=False):
     """A function that returns f's value and its gradient, by reverse mode.
 
     f: function whose result is one real number. argnums: position(s) of the arguments to differentiate. has_aux: f
-    returns (value, aux). The returned function gives (value, gradient), or ((value, aux), gradient); the gradient has
-    the structure of the argument (a tuple of them for several). For complex z = x + iy it is ∂f/∂x - i ∂f/∂y.
+    returns (value, aux). allow_int: integers and booleans among the arguments have the gradient NoTangent instead of an
+    error. The returned function gives (value, gradient), or ((value, aux), gradient); the gradient has the structure of
+    the argument (a tuple of them for several). For complex z = x + iy it is ∂f/∂x - i ∂f/∂y.
     Raises DTypeError for integer arguments or complex results, ShapeError for results that are no single number.
 
     >>> import polyad as pa
@@ -83,10 +88,10 @@ def value_and_grad(f, argnums=0, has_aux=False):
     @functools.wraps(f)
     def gradient(*args, **kwargs):
         name = title("grad", f)
-        function, positions, several = chosen(name, f, args, kwargs, argnums)
+        function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
         result = record(name, function, positions, [args[n] for n in positions], has_aux)
         if result is None:
-            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: value_and_grad(g, argnums)(*args))
+            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: value_and_grad(g, argnums, has_aux, allow_int)(*args))
         pullback, aux = result
         y, index = check_scalar(name, pullback.outputs)
         cts = pullback.pull([] if index is None else [(index, one(y))])
@@ -96,7 +101,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
     return gradient
 
 
-def grad(f, argnums=0, has_aux=False):
+def grad(f, argnums=0, has_aux=False, allow_int=False):
     """A function that returns the gradient of f, by reverse mode; see `value_and_grad`.
 
     With has_aux it returns (gradient, aux).
@@ -105,13 +110,13 @@ def grad(f, argnums=0, has_aux=False):
     >>> pa.grad(lambda x: pa.sum(x**2))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    both = value_and_grad(f, argnums, has_aux)
+    both = value_and_grad(f, argnums, has_aux, allow_int)
 
     @functools.wraps(f)
     def gradient(*args, **kwargs):
         result = both(*args, **kwargs)
         if is_function(result):
-            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums)(*args))
+            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, has_aux, allow_int)(*args))
         y, g = result
         return (g, y[1]) if has_aux else g
 

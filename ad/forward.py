@@ -1,52 +1,34 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
-from ..dispatch import Layer, Run, check_level, check_runs, several, snapshot
+from ..dispatch import Layer, Run, check_level, check_runs, settled, several, snapshot
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
 from ..dsl.ops.create import zeros_like
-from .reverse import forward_rule
-from .rules import constant, differentiable, match_tangent, unshared
+from .forward_rules import forward_rule
+from .rules import constant, differentiable, match_tangent, unfollowed
+from .shared_slopes import shares, sharing
 
 
 class Dual(Layer):
     """A value and its tangent; `Dual[d]` belongs to a forward transformation of depth d."""
 
     __slots__ = ("primal", "run", "tangent")
+    halves = ("primal", "tangent")  # on each of which a linear function acts by itself
+    holds = "primal"
 
     def __init__(self, primal, tangent, run):
         self.primal, self.tangent, self.run = primal, tangent, run
 
-    @property
-    def shape(self):
-        return self.primal.shape
-
-    @property
-    def dtype(self):
-        return self.primal.dtype
-
-    @property
-    def below(self):
-        return self.primal
-
     def concrete(self):
         return concrete(self.primal)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.primal!r})"
 
     @classmethod
     def target(cls, generic, types):
         spread = generic.spread
         mine = [t is cls for t in types]
         whose = mine.index(True)
-        if not differentiable(generic):
-
-            def constant(*args, **params):
-                check_runs(args[whose].run, args, cls)
-                xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
-                return unshared(spread(*xs, **params), xs)
-
-            return constant
+        if not differentiable(generic) and not generic.rules:
+            return unfollowed(cls, generic, types)
         rule = forward_rule(generic)
 
         def run(*args, **params):
@@ -54,6 +36,8 @@ class Dual(Layer):
             check_runs(r, args, cls)
             xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
             y = spread(*xs, **params)
+            if args[whose].tangent is None:  # within a slope that is shared
+                return y
             dy = rule(tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)]), y, *xs, **params)
             if dy is None:
                 return y
@@ -65,13 +49,21 @@ class Dual(Layer):
         def part(v, t, r):
             return v if t is None else cls(v, match_tangent(t, v, generic.name), r)
 
-        return run
+        return sharing(cls, generic, run) if shares(generic) else run
 
 
 class ForwardRun(Run):
-    """One execution of a forward transformation."""
+    """One execution of a forward transformation. kept: values of functions, by function and array (shared_slopes.py)."""
 
-    __slots__ = ()
+    __slots__ = ("kept",)
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.kept = {}
+
+    def close(self):
+        super().close()
+        self.kept = {}
 
     def wrap(self, primal, tangent):
         return Dual[self.depth](snapshot(primal), snapshot(tangent), self)
@@ -84,6 +76,7 @@ class ForwardRun(Run):
 
     def unwrap(self, x):
         """(value, tangent or None) of a result of the function."""
+        x = settled(x)
         if type(x) is Dual[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)

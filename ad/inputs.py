@@ -1,39 +1,40 @@
 """What the transformations ask of arguments, tangents, cotangents and results, and the errors when it is not so."""
 
+import operator
+
 import numpy as np
 
-from ..dispatch import Array, DTypeError, ShapeError, StructureError, describe, is_container, tree
+from ..dispatch import Array, DTypeError, MethodError, ShapeError, StructureError, describe, is_container, tree
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.ops.create import beside, ones_like, zeros_like
-from .rules import match_dtype
-
-
-class _NoTangent:
-    """The tangent of a value that has no tangent space: an integer, a boolean, a static leaf."""
-
-    def __repr__(self):
-        return "NoTangent"
-
-    def __reduce__(self):
-        return "NoTangent"
-
-    def __add__(self, other):
-        return other
-
-    __radd__ = __add__
-
-
-NoTangent = _NoTangent()
+from ..dsl.tracing import Traced, as_array
+from .rules import NoTangent, match_dtype
 
 
 def inexact(x):
     """Whether a leaf has a tangent space: floating or complex."""
-    return dtype_of(x).kind in "fc"
+    return (x.dtype if type(x) is np.ndarray else dtype_of(x)).kind in "fc"
 
 
 def title(transform, f):
-    """How a transformation of f is called in messages."""
+    """How a transformation of f is called in messages. Raises MethodError if f is no function."""
+    if not callable(f):
+        check_callable(f"{transform}: its argument", f, "of arrays or trees")
     return f"{transform}({getattr(f, '__name__', type(f).__name__)})"
+
+
+def check_callable(what, f, of):
+    """Raise MethodError, which says what it must be a function of, if f is none."""
+    if not callable(f):
+        raise MethodError(f"{what} is {describe(f)}, no function; give a function {of}")
+
+
+def is_count(n, least):
+    """Whether n is a whole number from `least` on."""
+    try:
+        return not isinstance(n, bool) and operator.index(n) >= least
+    except TypeError:
+        return False
 
 
 def scalar(x):
@@ -57,14 +58,26 @@ def as_inputs(name, n, leaves, whole):
     for i, x in enumerate(leaves):
         if type(x) is not np.ndarray or x.dtype.kind not in "fc":
             if dtype_of(x).kind not in "biufc":
+                inside = "give polyad.closure(f) for the arrays that it captures" if callable(x) else "convert it"
                 raise DTypeError(
-                    f"{name}: argument {n}{tree.paths(whole)[i]} is {describe(x)}, not an array of numbers; convert "
-                    "it, or bind it with a lambda or functools.partial so that it is no argument"
+                    f"{name}: argument {n}{tree.paths(whole)[i]} is {describe(x)}, not an array of numbers; {inside}, or "
+                    "bind it with a lambda or functools.partial so that it is no argument"
                 )
             if isinstance(x, (float, complex)) and is_number(x):
                 x = np.asarray(x)[()]
+            elif isinstance(x, Traced):
+                x = as_array(x)
         taken.append(x)
     return taken
+
+
+def inputs_of(name, positions, primals):
+    """The arguments at these positions as pairs (leaves, structure), the leaves as layers take them."""
+    inputs = []
+    for n, x in zip(positions, primals, strict=True):
+        leaves, structure = tree.flatten(x)
+        inputs.append((as_inputs(name, n, leaves, x), structure))
+    return inputs
 
 
 def fitted(dx, x, where):
@@ -90,7 +103,7 @@ def fitted(dx, x, where):
 
 def is_function(out):
     """Whether a result is a function, to be transformed in turn; a callable tree of arrays is not."""
-    return callable(out) and not isinstance(out, Array) and tree.structure(out) is tree.LEAF
+    return callable(out) and Array not in type(out).__mro__ and not isinstance(out, Array) and tree.structure(out) is tree.LEAF
 
 
 def of_function(f, transform):
@@ -108,23 +121,15 @@ def split_aux(name, out, has_aux):
     return out
 
 
-def chosen(name, f, args, kwargs, argnums):
-    """f as a function of the arguments at `argnums` alone, their positions, and whether several were asked for."""
+def chosen(name, f, args, kwargs, argnums, allow_int=False):
+    """f as a function of the arguments at `argnums` alone, their positions, and whether several were asked for.
+
+    allow_int: whether arguments without tangent space may be among them.
+    """
     several = isinstance(argnums, (tuple, list))
-    positions = []
-    for n in argnums if several else (argnums,):
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-            raise StructureError(f"{name}: argnums is an integer or a tuple of integers, not {argnums!r}")
-        if not -len(args) <= n < len(args):
-            raise ShapeError(
-                f"{name}: argnums {argnums!r} is out of range: the function was called with {len(args)} positional "
-                "argument(s); arguments given by keyword are not differentiated"
-            )
-        positions.append(n % len(args))
-    if len(set(positions)) != len(positions):
-        raise ShapeError(f"{name}: argnums {argnums!r} names an argument twice")
-    for n in positions:
-        _check_inexact(name, n, args[n])
+    positions = _positions(name, argnums, len(args)) if several or type(argnums) is not int or argnums or not args else [0]
+    for n in () if allow_int else positions:
+        check_inexact(name, n, args[n])
     if not kwargs and positions == list(range(len(args))):
         return f, positions, several
 
@@ -137,11 +142,26 @@ def chosen(name, f, args, kwargs, argnums):
     return function, positions, several
 
 
-def _check_inexact(name, n, value):
+def _positions(name, argnums, count):
+    """The numbers of the arguments that `argnums` names, counted from the front."""
+    positions = []
+    for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise StructureError(f"{name}: argnums is an integer or a tuple of integers, not {argnums!r}")
+        if not -count <= n < count:
+            raise ShapeError(
+                f"{name}: argnums {argnums!r} is out of range: the function was called with {count} positional "
+                "argument(s); arguments given by keyword are not differentiated"
+            )
+        positions.append(n % count)
+    if len(set(positions)) != len(positions):
+        raise ShapeError(f"{name}: argnums {argnums!r} names an argument twice")
+    return positions
+
+
+def check_inexact(name, n, value):
     """Each array or container of a differentiated argument has a tangent space."""
-    if type(value) is np.ndarray and value.dtype.kind in "fc":
-        return
-    if all([type(x) is np.ndarray and x.dtype.kind in "fc" for x in tree.leaves(value)]) and not is_container(value):
+    if made_of_arrays(value, "fc"):
         return
     units, shape = tree.flatten(value, is_container)
     for i, unit in enumerate(units):
@@ -153,13 +173,27 @@ def _check_inexact(name, n, value):
                 what = f"of dtype {dtype_of(unit)}"
                 advice = "give floating point (3.0 instead of 3, or x.astype(float))"
             raise DTypeError(
-                f"{name}: argument {n}{path} is {describe(unit)} {what}, which has no derivative; {advice}, or leave "
-                "the argument out of argnums"
+                f"{name}: argument {n}{path} is {describe(unit)} {what}, which has no derivative; {advice}, leave the "
+                "argument out of argnums, or have NoTangent there with allow_int=True"
             )
+
+
+def made_of_arrays(value, kinds=None):
+    """Whether a tree is of lists, tuples, dicts and NumPy arrays (of these kinds of dtype) alone: nothing to look at closer."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return kinds is None or value.dtype.kind in kinds
+    if kind is dict:
+        value = value.values()
+    elif kind is not list and kind is not tuple:
+        return False
+    return all([made_of_arrays(part, kinds) for part in value])
 
 
 def check_scalar(name, outputs):
     """The one output of a function that has a gradient, as (value, place on the tape)."""
+    if len(outputs) == 1 and type(outputs[0][0]) is np.float64:
+        return outputs[0]
     advice = "grad needs one real number"
     if not outputs:
         raise ShapeError(f"{name}: the function returns nothing; {advice} (is a return missing?)")

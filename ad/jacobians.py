@@ -3,23 +3,24 @@
 import functools
 import math
 
-from ..dispatch import as_tangent, tree
+from ..dispatch import StructureError, as_tangent, tree
 from ..dsl import reshape, vmap
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.ops.create import eye_like
-from .derived import grad, jvp
-from .inputs import NoTangent, as_inputs, chosen, inexact, of_function, scalar, title
+from .derived import directional, grad, vjp
+from .inputs import NoTangent, as_inputs, check_inexact, chosen, inexact, of_function, scalar, title
+from .linear import linearize
 from .passes import complex_slope, push, record, tangent_of
 
 
-def jacfwd(f, argnums=0):
+def jacfwd(f, argnums=0, allow_int=False):
     """A function that returns the Jacobian of f, by forward mode: one pass over all directions of each leaf.
 
     f: function of arrays or trees. argnums: position(s) of the arguments to differentiate. The result is a tree of f's
     value whose leaves are trees of the argument (tuples of them for several); each leaf has the shape (value's shape,
-    argument's shape). An integer result has NoTangent. For complex z = x + iy an entry is ∂f/∂x - i ∂f/∂y where f is
-    real, as for `grad`, and half of that, Wirtinger's ∂f/∂z, where f is complex. Cheapest for few inputs. Raises
-    DTypeError for integer arguments.
+    argument's shape). An integer result has NoTangent; so has an integer argument, if allow_int lets it pass. For complex
+    z = x + iy an entry is ∂f/∂x - i ∂f/∂y where f is real, as for `grad`, and half of that, Wirtinger's ∂f/∂z, where f is
+    complex. Cheapest for few inputs. Raises DTypeError for integer arguments.
 
     >>> import numpy as np, polyad as pa
     >>> pa.jacfwd(lambda x: x**2)(np.array([1.0, 2.0]))
@@ -30,7 +31,7 @@ def jacfwd(f, argnums=0):
     @functools.wraps(f)
     def jacobian(*args, **kwargs):
         name = title("jacfwd", f)
-        function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums)
+        function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums, allow_int)
         shape = None
 
         def columns(k, directions):
@@ -55,7 +56,7 @@ def jacfwd(f, argnums=0):
                 continue
             found = columns(k, _basis(x))
             if found is None:
-                return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacfwd(g, argnums)(*args))
+                return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacfwd(g, argnums, allow_int)(*args))
             if dtype_of(x).kind == "c":
                 across = columns(k, 1j * _basis(x))
                 found = [None if a is None else complex_slope(a, b) for a, b in zip(found, across, strict=True)]
@@ -69,39 +70,44 @@ def jacfwd(f, argnums=0):
     return jacobian
 
 
-def jacrev(f, argnums=0):
+def jacrev(f, argnums=0, allow_int=False):
     """A function that returns the Jacobian of f, by reverse mode; all as for `jacfwd`. Cheapest for few outputs."""
 
     @functools.wraps(f)
     def jacobian(*args, **kwargs):
         name = title("jacrev", f)
-        function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums)
+        function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums, allow_int)
         result = record(name, function, [argnums], [tree.unflatten(structure, leaves)])
         if result is None:
-            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacrev(g, argnums)(*args))
-        pullback, _ = result
-
-        def row(value, index):
-            if not inexact(value):
-                return NoTangent
-            pull = lambda ct: pullback.cotangents([] if index is None else [(index, ct)])
-            found = vmap(pull)(_basis(value))
-            if dtype_of(value).kind == "c":  # Re(-i dy) = Im(dy)
-                across = vmap(pull)(-1j * _basis(value))
-                found = [None if a is None else a + 1j * b for a, b in zip(found, across, strict=True)]
-                found = [a / 2 if dtype_of(x).kind == "c" else a for a, x in zip(found, leaves, strict=True)]
-            block = lambda a: scalar(reshape(a, shape=shape_of(value) + shape_of(a)[1:]))
-            parts = [None if a is None else block(a) for a in found]
-            return _row(structure, parts)
-
-        return tree.unflatten(pullback.shape, [row(value, index) for value, index in pullback.outputs])
+            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacrev(g, argnums, allow_int)(*args))
+        return rows(result[0])
 
     return jacobian
 
 
-def _as_one_tree(name, f, args, kwargs, argnums):
+def rows(pullback):
+    """The Jacobian of one recorded evaluation by its one argument, row by row: a tree of the value of trees of the argument."""
+    ((leaves, structure),) = pullback.inputs
+
+    def row(value, index):
+        if not inexact(value):
+            return NoTangent
+        pull = lambda ct: pullback.cotangents([] if index is None else [(index, ct)])
+        found = vmap(pull)(_basis(value))
+        if dtype_of(value).kind == "c":  # Re(-i dy) = Im(dy)
+            across = vmap(pull)(-1j * _basis(value))
+            found = [None if a is None else a + 1j * b for a, b in zip(found, across, strict=True)]
+            found = [a / 2 if dtype_of(x).kind == "c" else a for a, x in zip(found, leaves, strict=True)]
+        block = lambda a: scalar(reshape(a, shape=shape_of(value) + shape_of(a)[1:]))
+        parts = [None if a is None else block(a) for a in found]
+        return _row(structure, parts)
+
+    return tree.unflatten(pullback.shape, [row(value, index) for value, index in pullback.outputs])
+
+
+def _as_one_tree(name, f, args, kwargs, argnums, allow_int):
     """f as a function of one tree, the differentiated argument or the tuple of several; its leaves and structure."""
-    function, positions, several = chosen(name, f, args, kwargs, argnums)
+    function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
     x = tuple([args[n] for n in positions]) if several else args[positions[0]]
     leaves, structure = tree.flatten(x)
     call = (lambda parts: function(*parts)) if several else function
@@ -122,41 +128,65 @@ def _row(structure, parts):
     return as_tangent(tree.unflatten(structure, parts))
 
 
-def jacobian(f, argnums=0):
+def jacobian(f, argnums=0, allow_int=False):
     """A function that returns the Jacobian of f (see `jacfwd`), by the mode that needs fewer passes at these shapes."""
 
     @functools.wraps(f)
     def either(*args, **kwargs):
-        _, leaves, _ = _as_one_tree(title("jacobian", f), f, args, kwargs, argnums)
+        _, leaves, _ = _as_one_tree(title("jacobian", f), f, args, kwargs, argnums, allow_int)
         results = tree.leaves(f(*args, **kwargs))
         count = lambda xs: sum([math.prod(shape_of(x)) for x in xs])
-        return (jacrev if count(results) < count(leaves) else jacfwd)(f, argnums)(*args, **kwargs)
+        return (jacrev if count(results) < count(leaves) else jacfwd)(f, argnums, allow_int)(*args, **kwargs)
 
     return either
 
 
-def hessian(f, argnums=0):
+def hessian(f, argnums=0, allow_int=False):
     """A function that returns the matrix of second derivatives, forward over reverse; shapes as for `jacfwd` of `grad`.
 
-    f: function with one real number as result. For several argnums a tuple (by argument) of tuples. For complex
-    arguments it is the Jacobian ∂/∂z of the gradient, which is all of it if that is complex differentiable; the product
-    with a direction is always `hvp`.
+    f: function with one real number as result. For several argnums a tuple (by argument) of tuples. allow_int: as for
+    `grad`. For complex arguments it is the Jacobian ∂/∂z of the gradient, which is all of it if that is complex
+    differentiable; the product with a direction is always `hvp`.
 
     >>> import numpy as np, polyad as pa
     >>> pa.hessian(lambda x: pa.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(grad(f, argnums), argnums)
+    return jacfwd(grad(f, argnums, allow_int=allow_int), argnums, allow_int)
 
 
 def hvp(f, x, v):
     """The Hessian of f at x times v, without the Hessian: forward over reverse.
 
     f: function of one array or tree, with one real number as result. x, v: of equal structure and shapes.
+    Raises StructureError, ShapeError, DTypeError.
 
     >>> import numpy as np, polyad as pa
     >>> pa.hvp(lambda x: pa.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    return jvp(grad(f), (x,), (v,))[1]
+    name = title("hvp", f)
+    check_inexact(name, 0, x)
+    return directional(name, grad(f), (x,), (v,))[1]
+
+
+def gvp(outer, inner, x, v):
+    """The Gauss-Newton matrix of outer(inner(x)) times v, without the matrix: Jᵀ H J v with J the Jacobian of `inner` at x
+    and H the Hessian of `outer` at inner(x).
+
+    outer: function (a loss) of inner's result, with one real number as result. inner: function (a model) of one array or
+    tree. x, v: of equal structure and shapes. The Hessian of the composition without the curvature of `inner`, hence
+    positive semi-definite where `outer` is convex; the functions come in the order of outer(inner(x)). `inner` is evaluated
+    once. Raises StructureError, ShapeError, DTypeError. Source: N. Schraudolph, Neural Computation 14 (2002) 1723.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.gvp(lambda z: pa.sum(z**2), pa.exp, np.zeros(2), np.array([1.0, 3.0]))
+    array([2., 6.])
+    """
+    found = linearize(inner, x)
+    if callable(found):
+        raise StructureError(f"{title('gvp', inner)}: the function returns a function, which is no array; call it inside")
+    z, push = found
+    dz, pull = vjp(push, v)
+    return pull(hvp(outer, z, dz))[0]

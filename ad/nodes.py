@@ -6,7 +6,8 @@ made for it and may write to.
 
 import numpy as np
 
-from ..dsl import add
+from ..dsl.libraries import bottom
+from .residuals import like, parts_of, total
 
 
 class Part:
@@ -38,8 +39,7 @@ class Joint:
         ct = tuple(ct) if type(ct) is list else ct
         for c, place in zip(self.rule(ct, y, *xs), parent, strict=True):
             if c is not None:
-                known = cts[place]
-                cts[place] = c if known is None else add(known, c)
+                cts[place] = c if cts[place] is None else total(cts, own, place, c)
 
     def through(self, wrap):
         """The same with its rule wrapped."""
@@ -62,14 +62,30 @@ class Selection:
     def hand_on(self, cts, own, ct, y, xs, parent):
         (xs, params), (place,) = xs, parent
         known = cts[place]
-        total = _writable(known, own.get(place), xs[0]) if _plain(ct, xs) else None
-        if total is not None:
-            cts[place] = own[place] = total
-            self.accumulate(total, ct, y, *xs, **params)
+        if _plain(ct, xs):
+            mine = known if known is not None and known is own.get(place) else _writable(known, xs[0])
+            if mine is not None:
+                cts[place] = own[place] = mine
+                self.accumulate(mine, ct, y, *xs, **params)
+                return
+        elif parts_of(ct) and self._by_parts(known, place, cts, own, ct, y, xs, params):
             return
         c = self.rule(ct, y, *xs, **params)
         if c is not None:
-            cts[place] = c if known is None else add(known, c)
+            cts[place] = c if known is None else total(cts, own, place, c)
+
+    def _by_parts(self, known, place, cts, own, ct, y, xs, params):
+        """Do the same for a number and its tangent, one by one, where both are plain; whether it was done."""
+        pairs = [(part, [bottom(xs[0]), *xs[1:]]) for part in parts_of(ct)]
+        if not all([_plain(part, arrays) for part, arrays in pairs]):
+            return False
+        if known is None:
+            known = own[place] = cts[place] = like(ct, [np.zeros(arrays[0].shape, part.dtype) for part, arrays in pairs])
+        if known is not own.get(place) or type(known) is not type(ct):
+            return False
+        for mine, (part, arrays) in zip(parts_of(known), pairs, strict=True):
+            self.accumulate(mine, part, y, *arrays, **params)
+        return True
 
     def through(self, wrap):
         return Selection(wrap(self.rule), wrap(self.accumulate))
@@ -79,14 +95,15 @@ def _plain(ct, xs):
     """Whether a cotangent and the arguments are NumPy's, on no layer and no device, and of one dtype."""
     if type(ct) is not np.ndarray and not isinstance(ct, np.generic):
         return False
-    return all([type(x) is np.ndarray for x in xs]) and ct.dtype == xs[0].dtype
+    for x in xs:
+        if type(x) is not np.ndarray:
+            return False
+    return ct.dtype == xs[0].dtype
 
 
-def _writable(known, own, x):
-    """An array of the cotangent so far that may be written to, or None."""
+def _writable(known, x):
+    """An array with the cotangent so far, in a memory of its own, or None where it is of another kind than x."""
     if known is None:
         return np.zeros(x.shape, x.dtype)
-    if known is own:
-        return own
     fits = type(known) is np.ndarray and known.shape == x.shape and known.dtype == x.dtype
     return known.copy() if fits else None

@@ -2,24 +2,32 @@
 
 import functools
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 
-from ..dispatch import as_tangent, is_container, tree
+from ..dispatch import Layer, as_tangent, is_container, tree, watchers
 from ..dsl.avals import dtype_of
+from ..dsl.axes import enclosing_axes
+from ..dsl.nans import checking
+from ..dsl.tracing import Traced
+from .careful import Once, carefully, may_repeat
 from .forward import ForwardRun
-from .inputs import NoTangent, as_inputs, fitted, inexact, is_function, scalar, split_aux, zero
+from .inputs import NoTangent, fitted, inexact, inputs_of, is_function, made_of_arrays, scalar, split_aux, zero
+from .locks import resumable, walk_alone
 from .reverse import ReverseRun
 from .rules import match_dtype
 
+FEW = 4096  # elements, up to which a reduction costs more for the call than for the data
 
-def _results(run, f, seen, has_aux):
+
+def results_of(run, f, seen, has_aux):
     """(unwrapped leaves, structure, aux) of f's result in a run, or None if it is a function."""
     out = f(*seen)
     if not has_aux and is_function(out):
         return None
     out, aux = split_aux(run.name, out, has_aux)
-    values, shape = tree.flatten(out)
+    values, shape = ([out], tree.LEAF) if Layer in type(out).__mro__ else tree.flatten(out)
     if has_aux:
         aux = tree.map(lambda v: run.unwrap(v)[0], aux)
     return [run.unwrap(v) for v in values], shape, aux
@@ -35,18 +43,18 @@ def push(name, f, inputs, dxs, has_aux=False):
         for (xs, structure), ts in zip(inputs, dxs, strict=True):
             wrapped = [x if t is None else run.wrap(x, t) for x, t in zip(xs, ts, strict=True)]
             seen.append(tree.unflatten(structure, wrapped))
-        results = _results(run, f, seen, has_aux)
+        results = results_of(run, f, seen, has_aux)
     if results is None:
         return None
     pairs, shape, aux = results
     values, slopes = [v for v, _ in pairs], [t for _, t in pairs]
-    return values, _apart(slopes, [t for ts in dxs for t in ts]), shape, aux
+    return values, apart(slopes, [t for ts in dxs for t in ts]), shape, aux
 
 
 def in_structure(structure, tangents, primals):
     """Leaves' tangents or cotangents as a tree; containers keep their type if linear, with the primal's integer leaves."""
     whole = tree.unflatten(structure, tangents)
-    if structure is tree.LEAF or not any(map(is_container, tree.leaves(whole, is_container))):
+    if structure is tree.LEAF or made_of_arrays(whole) or not any(map(is_container, tree.leaves(whole, is_container))):
         return whole
     with_statics = lambda c, p: tree.map(lambda a, b: b if a is NoTangent else a, c, p)
     keep = lambda c, p: with_statics(c, p) if is_container(c) and c.linear else c
@@ -74,18 +82,54 @@ def record(name, f, positions, primals, has_aux=False):
 
     positions: the numbers of the arguments, for errors.
     """
-    inputs = []
-    for n, x in zip(positions, primals, strict=True):
-        leaves, structure = tree.flatten(x)
-        inputs.append((as_inputs(name, n, leaves, x), structure))
+    inputs = inputs_of(name, positions, primals)
     with ReverseRun(name) as run:
         seen = [tree.unflatten(shape, [run.input(x) if inexact(x) else x for x in xs]) for xs, shape in inputs]
         followed = len(run.tape)
-        results = _results(run, f, seen, has_aux)
+        results = results_of(run, f, seen, has_aux)
     if results is None:
         return None
     outputs, shape, aux = results
     return Pullback(name, run, inputs, followed, outputs, shape), aux
+
+
+def walked(walk, again):
+    """The cotangents of a walk back, `walk()`: by plain products; where those lost something, by the careful ones.
+
+    again: () -> whether it may be walked a second time.
+    """
+    if watchers and checking() and again():  # debug_nans looks for NaN that stay
+        return carefully(walk)
+    token = may_repeat.set(again)
+    try:
+        cts = walk()
+        if not any([_has_nan(ct) for ct in cts]) or not again():
+            return cts
+    except Once:
+        pass
+    finally:
+        may_repeat.reset(token)
+    return carefully(walk)
+
+
+def _has_nan(x):
+    """Whether a cotangent, a value of layers too, has NaN somewhere; in a trace, whether it may."""
+    kind = type(x)
+    if kind is np.float64:
+        return x != x
+    if kind is np.ndarray:
+        if not x.size:
+            return False
+        # NaN if there is one, in one pass without a temporary; of few elements the first way takes a third of the time
+        least = x.item(x.argmin()) if x.size < FEW else np.minimum.reduce(x, axis=None)
+        return bool(least != least)
+    if isinstance(x, Traced):  # no numbers to ask: a program is careful if anything in it selects
+        return x.run.selects
+    if isinstance(x, Layer):
+        return any([_has_nan(part) for part in x.parts()])
+    if isinstance(x, np.generic):
+        return bool(x != x)
+    return hasattr(x, "__array_namespace__") and bool(x.__array_namespace__().any(x != x))
 
 
 class Pullback:
@@ -115,12 +159,17 @@ class Pullback:
 
     def cotangents(self, seeds):
         """A list of the leaves' cotangents, None for integers, from pairs (place on the tape, cotangent)."""
-        found = iter(self.run.walk_back(seeds, self.followed))
+        with walk_alone(self.run) if resumable.data else nullcontext():
+            found = iter(walked(lambda: self.run.walk_back(seeds, self.followed), self._alone))
         return [_cotangent_of(x, next(found)) if inexact(x) else None for xs, _ in self.inputs for x in xs]
+
+    def _alone(self):
+        """Whether no other process may have to take part in the walk; else it must not depend on the numbers here."""
+        return not self.run.required and not any([axis.spans_processes for axis in enclosing_axes()])
 
     def pull(self, seeds):
         """Cotangents of the arguments from pairs (place on the tape, cotangent)."""
-        found = iter(_apart(self.cotangents(seeds), [ct for _, ct in seeds]))
+        found = iter(apart(self.cotangents(seeds), [ct for _, ct in seeds]))
         return tuple([self._argument(xs, structure, found) for xs, structure in self.inputs])
 
     def _argument(self, leaves, structure, found):
@@ -129,7 +178,7 @@ class Pullback:
         return in_structure(structure, cts, leaves)
 
 
-def _apart(cts, given):
+def apart(cts, given):
     """Tangents or cotangents whose memory is theirs alone, so that writing to one changes neither another nor what was
     given."""
     taken = {id(_owner(ct)) for ct in given}
@@ -149,4 +198,6 @@ def _owner(x):
 
 
 def _cotangent_of(x, ct):
+    if type(ct) is np.ndarray and ct.ndim and ct.dtype is x.dtype:
+        return ct
     return zero(x) if ct is None else scalar(match_dtype(ct, x))

@@ -6,16 +6,20 @@ stand an object that hands the cotangent on by itself (nodes.py). Values are unw
 walk is made of ordinary operations and can be differentiated, batched and traced itself.
 """
 
-import weakref
 from functools import partial
 
-from ..dispatch import Layer, MissingRuleError, Run, check_runs, several, snapshot
+from numpy import float64, ndarray
+
+from ..dispatch import Layer, MissingRuleError, Run, captured, check_runs, settled, several, snapshot, watchers
 from ..dsl import add
 from ..dsl.avals import dtype_of
+from ..dsl.axes import enclosing_axes
 from ..dsl.batching import concrete
-from ..dsl.debugging import check_sealed, sealed, watching
+from ..dsl.debugging import watching
 from ..dsl.ops.create import zeros_like
 from .nodes import PART, Joint, Selection
+from .origins import noting, watched_walk
+from .residuals import LARGE, elements, leaner, total
 from .rules import (
     constant,
     differentiable,
@@ -25,64 +29,43 @@ from .rules import (
     match_tangent,
     nothing,
     reads_values,
-    unshared,
+    unfollowed,
     vjp_rule,
 )
+from .typed_rules import implementation, one_each, opted_out, reverse_typed
+from .watched import readers, watched
 
 
 class Reverse(Layer):
     """A value and the place of its node on the tape; `Reverse[d]` belongs to a reverse transformation of depth d."""
 
     __slots__ = ("index", "run", "value")
+    holds = "value"
+    sees_inner = True
 
     def __init__(self, value, run, index):
         self.value = value
         self.run = run
         self.index = index
 
-    @property
-    def shape(self):
-        return self.value.shape
-
-    @property
-    def dtype(self):
-        return self.value.dtype
-
-    @property
-    def below(self):
-        return self.value
-
     def concrete(self):
         return concrete(self.value)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.value!r})"
 
     @classmethod
     def target(cls, generic, types):
         mine = [t is cls for t in types]
+        if generic.rules:
+            return captured(generic, mine.index(True), _general(cls, generic, mine))
         if not differentiable(generic):
-            return _constant(cls, generic, mine)
+            return captured(generic, mine.index(True), unfollowed(cls, generic, types))
         if "accumulate" in generic.card.rules and mine[0] and not any(mine[1:]):
             return _selection(cls, generic)
         plain = not generic.params and generic.card.kind != "opaque"  # which may give several results
         if plain and generic.arity == 2:
             return _binary(cls, generic, types)
-        if len(types) == 1 and generic.card.kind != "opaque" and "dtype" not in generic.params:
+        if len(types) == 1 and generic.card.kind != "opaque":
             return _single(cls, generic)
-        return _general(cls, generic, mine)
-
-
-def _constant(cls, generic, mine):
-    """An operation without derivative: its result is a constant."""
-    spread, whose = generic.spread, mine.index(True)
-
-    def run(*args, **params):
-        check_runs(args[whose].run, args, cls)
-        xs = [a.value if m else a for a, m in zip(args, mine, strict=True)]
-        return unshared(spread(*xs, **params), xs)
-
-    return run
+        return captured(generic, mine.index(True), _general(cls, generic, mine))
 
 
 def _binary(cls, generic, types):
@@ -92,15 +75,24 @@ def _binary(cls, generic, types):
     first, second = [t is cls for t in types]
     # a Python number changes neither shape nor, if it is no complex one, dtype
     same_space = generic.card.partials is not None and (types[0] in (int, float) or types[1] in (int, float))
-    vjps = tuple([_rule(generic, i, same_space) if t is cls else None for i, t in enumerate(types)])
+    vjps, large = [
+        tuple([rule_for(generic, i, same_space, large) if t is cls else None for i, t in enumerate(types)])
+        for large in (False, True)
+    ]
+    lean = leaner(generic, [i for i, t in enumerate(types) if t is cls], 2)
     if not second:
         vjp = vjps[0]
 
         def run(x, y):
             r = x.run
+            if r.inner is not None:
+                return r.inner.capture(generic, (x, y), {})
             v = x.value
             z = op(v, y)
-            r.append((vjp, (v, y), z, x.index))
+            if (z.size if type(z) is ndarray else 0 if type(z) is float64 else elements(z)) >= LARGE:
+                r.append((large[0], *lean((v, y), z), x.index))
+            else:
+                r.append((vjp, (v, y), z, x.index))
             return cls(z, r, len(r.tape) - 1)
 
     elif not first:
@@ -108,9 +100,14 @@ def _binary(cls, generic, types):
 
         def run(x, y):
             r = y.run
+            if r.inner is not None:
+                return r.inner.capture(generic, (x, y), {})
             v = y.value
             z = op(x, v)
-            r.append((vjp, (x, v), z, y.index))
+            if (z.size if type(z) is ndarray else 0 if type(z) is float64 else elements(z)) >= LARGE:
+                r.append((large[1], *lean((x, v), z), y.index))
+            else:
+                r.append((vjp, (x, v), z, y.index))
             return cls(z, r, len(r.tape) - 1)
 
     else:
@@ -119,9 +116,14 @@ def _binary(cls, generic, types):
             r = x.run
             if y.run is not r:
                 raise r.foreign(y.run)
+            if r.inner is not None:
+                return r.inner.capture(generic, (x, y), {})
             v, w = x.value, y.value
             z = op(v, w)
-            r.append((vjps, (v, w), z, (x.index, y.index)))
+            if (z.size if type(z) is ndarray else 0 if type(z) is float64 else elements(z)) >= LARGE:
+                r.append((large, *lean((v, w), z), (x.index, y.index)))
+            else:
+                r.append((vjps, (v, w), z, (x.index, y.index)))
             return cls(z, r, len(r.tape) - 1)
 
     return run
@@ -130,13 +132,23 @@ def _binary(cls, generic, types):
 def _single(cls, generic):
     """One array and parameters: `_general` without lists of arguments and rules, for speed as `_binary`."""
     spread, required = generic.spread, generic.card.collective
-    rule = _rule(generic, 0, same_space=generic.card.partials is not None and not generic.params)
+    same_space = generic.card.partials is not None and not generic.params
+    rule, large = rule_for(generic, 0, same_space), rule_for(generic, 0, same_space, large=True)
+    converts = "dtype" in generic.params  # possibly to integers
+    lean = leaner(generic, [0], 1)
 
     def run(x, **params):
         r = x.run
+        if r.inner is not None:
+            return r.inner.capture(generic, (x,), params)
         v = x.value
         y = spread(v, **params)
-        r.append((partial(rule, **params) if params else rule, (v,), y, x.index))
+        if converts and dtype_of(y).kind not in "fc":  # nothing to follow
+            return y
+        if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
+            r.append((partial(large, **params) if params else large, *lean((v,), y), x.index))
+        else:
+            r.append((partial(rule, **params) if params else rule, (v,), y, x.index))
         if required:
             r.required.append(len(r.tape) - 1)
         return cls(y, r, len(r.tape) - 1)
@@ -147,14 +159,23 @@ def _single(cls, generic):
 def _selection(cls, generic):
     """One followed array, a few elements of which are picked."""
     spread, accumulate = generic.spread, generic.card.rules["accumulate"]
-    node = Selection(_rule(generic, 0), accumulate)
-    _readers[accumulate] = generic.name
+    node = Selection(rule_for(generic, 0), accumulate)
+    readers[accumulate] = generic.name
+    leaners = {}  # by the number of arrays
 
     def run(x, *others, **params):
         r = x.run
-        xs = (x.value, *others)
-        y = spread(*xs, **params)
-        r.append((node, (xs, params), y, (x.index,)))
+        if r.inner is not None:
+            return r.inner.capture(generic, (x, *others), params)
+        v = x.value
+        y = spread(v, *others, **params) if others else spread(v, **params)
+        xs = (v, *others)
+        if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
+            lean = leaners.get(len(xs)) or leaners.setdefault(len(xs), leaner(generic, [0], len(xs)))
+            xs, y_kept = lean(xs, y)
+            r.append((node, (xs, params), y_kept, (x.index,)))
+        else:
+            r.append((node, (xs, params), y, (x.index,)))
         return cls(y, r, len(r.tape) - 1)
 
     return run
@@ -165,6 +186,7 @@ def _general(cls, generic, mine):
     places = [i for i, m in enumerate(mine) if m]
     rules = _rules(generic, places)
     required = generic.card.collective
+    lean = leaner(generic, places, len(mine))
 
     def run(*args, **params):
         r = args[places[0]].run
@@ -174,10 +196,9 @@ def _general(cls, generic, mine):
         several_results = isinstance(y, tuple)
         if not several_results and dtype_of(y).kind not in "fc":  # converted to integers: nothing to follow
             return y
-        vjps = rules(params)
-        r.append((vjps, xs, y, tuple([args[i].index for i in places])))
+        r.append((rules(params), *lean(xs, y), tuple([args[i].index for i in places])))
         if several_results:
-            return _parts(cls, r, y)
+            return several_values(cls, r, y)
         if required and (required is True or required(params)):
             r.required.append(len(r.tape) - 1)
         return cls(y, r, len(r.tape) - 1)
@@ -185,61 +206,93 @@ def _general(cls, generic, mine):
     return run
 
 
-def _rules(generic, places):
+def _rules(generic, places, by_type=True):
     """A function of the parameters that gives the rules of a node, for the arrays at these places."""
-    together = joint_rule(generic, places)
+    together = reverse_by_type(generic, places) if generic.rules and by_type else joint_rule(generic, places)
     if together is None and generic.arity is None and vjp_rule(generic, places[0]) is None:
         together = _transposed(generic, places)
     if together is not None:
         if reads_values(generic, places[0]):
-            _readers[together] = generic.name
+            readers[together] = generic.name
         return lambda params: Joint(partial(together, **params) if params else together)
-    rules = tuple([_rule(generic, i) for i in places])
+    rules = tuple([rule_for(generic, i) for i in places])
     return lambda params: tuple([partial(rule, **params) for rule in rules]) if params else rules
 
 
-def _parts(cls, r, y):
-    """The results of an operation that gives several: each has a node that hands its cotangent to the operation's own."""
-    main, followed = len(r.tape) - 1, []
+def reverse_by_type(generic, places):
+    """One rule for the arrays at these places: that for the types of what it meets, else the card's."""
+
+    def pull(ct, y, *xs, **params):
+        rule, forward = reverse_typed(generic, xs)
+        if rule is opted_out:
+            cts = pulled(generic.name, lambda *xs: implementation(generic, xs)(*xs, **params), xs, ct)
+            return [cts[i] for i in places]
+        found = NotImplemented if rule is None else rule(ct, y, *xs, **params)
+        if found is not NotImplemented:
+            found = one_each(found, xs, f"{generic.name}.vjp")
+            return [match_cotangent(found[i], y, xs[i], generic.name, i) for i in places]
+        if forward is not None:
+            return _transposed(generic, places, forward)(ct, y, *xs, **params)
+        if not differentiable(generic):
+            return [None] * len(places)
+        rules = _rules(generic, places, by_type=False)(params)
+        return rules.rule(ct, y, *xs) if isinstance(rules, Joint) else [rule(ct, y, *xs) for rule in rules]
+
+    return pull
+
+
+def several_values(cls, r, y, followed=None, keep=lambda part: part):
+    """The results of the operation recorded last, of which there are several: each has a node that hands its cotangent to the
+    operation's own.
+
+    followed: whether each is, None: those of floating numbers. keep: what its node keeps of one.
+    """
+    main, values = len(r.tape) - 1, []
     for j, part in enumerate(y):
-        if dtype_of(part).kind not in "fc":
-            followed.append(part)
-            continue
-        r.append((PART, (j, len(y)), part, (main,)))
-        followed.append(cls(part, r, len(r.tape) - 1))
-    return several(y, followed)
+        if followed[j] if followed is not None else dtype_of(part).kind in "fc":
+            r.append((PART, (j, len(y)), keep(part), (main,)))
+            part = cls(part, r, len(r.tape) - 1)
+        values.append(part)
+    return several(y, values)
 
 
-def _rule(generic, i, same_space=False):
-    """The reverse rule for array i, its result brought to the array's space unless it is there already."""
-    rule, name = vjp_rule(generic, i), generic.name
+def rule_for(generic, i, same_space=False, large=False):
+    """The reverse rule for array i, its result brought to the array's space unless it is there already. large: for large
+    arrays."""
+    rule, name = vjp_rule(generic, i, large), generic.name
     if rule is nothing:
         return rule
     if rule is None:
         rule = _alone(_transposed(generic, [i]))
     elif not same_space:
-        rule = _matched(rule, i, name)
+        rule = _matched(rule, i, generic)
     if reads_values(generic, i):
-        _readers[rule] = name
+        readers[rule] = name
     return rule
 
 
-def _matched(rule, i, name):
-    return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name)
+def _matched(rule, i, generic):
+    name = generic.name
+    if generic.arity == 1 and (generic.params or generic.keywords):
+        return lambda ct, y, x, **params: match_cotangent(rule(ct, y, x, **params), y, x, name, 0)
+    if generic.params or generic.keywords or generic.arity not in (1, 2):
+        return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name, i)
+    if generic.arity == 1:  # hot: without lists of arguments
+        return lambda ct, y, x: match_cotangent(rule(ct, y, x), y, x, name, 0)
+    if i == 0:
+        return lambda ct, z, x, y: match_cotangent(rule(ct, z, x, y), z, x, name, 0)
+    return lambda ct, z, x, y: match_cotangent(rule(ct, z, x, y), z, y, name, 1)
 
 
 def _alone(rule):
     return lambda ct, y, *xs, **params: rule(ct, y, *xs, **params)[0]
 
 
-_readers = weakref.WeakKeyDictionary()  # reverse rule -> its operation, for rules that read the numbers they are given
-
-
-def _transposed(generic, places):
+def _transposed(generic, places, jvp=None):
     """The reverse rule, for the arrays at these places, of an operation that has a forward rule only: that rule, linear
-    in its tangents, transposed. It returns a list."""
+    in its tangents, transposed. It returns a list. jvp: the rule, None for the card's."""
     try:
-        jvp = jvp_rule(generic)
+        jvp = jvp_rule(generic) if jvp is None else jvp
     except MissingRuleError as error:
         raise MissingRuleError(
             f"{generic.name} has no reverse derivative; add @{generic.name}.rule('vjp') or @{generic.name}.rule('jvp') "
@@ -257,41 +310,9 @@ def _transposed(generic, places):
             return match_tangent(dy, y, generic.name)
 
         cts = transpose(f"transpose of {generic.name}", tangent, [xs[i] for i in places], ct)
-        return [match_cotangent(c, y, xs[i], generic.name) for i, c in zip(places, cts, strict=True)]
+        return [match_cotangent(c, y, xs[i], generic.name, i) for i, c in zip(places, cts, strict=True)]
 
     return vjp
-
-
-def forward_rule(generic):
-    """The forward rule of an operation; where the card has reverse rules only, those, linear in ct, transposed."""
-    try:
-        return jvp_rule(generic)
-    except MissingRuleError:
-        if not {"vjp", "vjp_all", "transpose"} & generic.card.rules.keys():
-            raise
-
-    def jvp(dxs, y, *xs, **params):
-        if not isinstance(y, tuple):
-            return _pushed(generic, dxs, y, xs, params, y, lambda c: c)
-        alone = lambda j: lambda c: tuple([c if k == j else None for k in range(len(y))])
-        return tuple([_pushed(generic, dxs, part, xs, params, y, alone(j)) for j, part in enumerate(y)])
-
-    return jvp
-
-
-def _pushed(generic, dxs, result, xs, params, y, as_cotangent):
-    """The tangent of one result from the reverse rules, transposed. as_cotangent: of all results, from that of this one."""
-    dy, places = None, [i for i, dx in enumerate(dxs) if dx is not None]
-    together = joint_rule(generic, places)
-    if together is not None:
-        pull = lambda c: tuple(together(as_cotangent(c), y, *xs, **params))
-        return transpose(f"transpose of {generic.name}", pull, [result], [dxs[i] for i in places])[0]
-    for i, dx in enumerate(dxs):
-        if dx is not None:
-            pull = lambda c, i=i: _rule(generic, i)(as_cotangent(c), y, *xs, **params)
-            (part,) = transpose(f"transpose of {generic.name}", pull, [result], dx)
-            dy = part if dy is None else dy if part is None else add(dy, part)
-    return dy
 
 
 def transpose(name, linear, xs, ct):
@@ -299,57 +320,55 @@ def transpose(name, linear, xs, ct):
 
     A function of several results takes a tuple of cotangents, None where there is none.
     """
+    return pulled(name, linear, [_in_lanes(zeros_like(x)) for x in xs], ct)
+
+
+def _in_lanes(x):
+    """x as a value of each lane of the maps with named axes around: what a linear function makes of it is then never the
+    same in all lanes by a collective, and its cotangents are summed over the lanes once, by whoever asked for them."""
+    for axis in enclosing_axes():
+        if axis.name is not None and axis.run is not None:
+            x = axis.run.constant(x)
+    return x
+
+
+def pulled(name, f, xs, ct):
+    """Cotangents of xs, None for zero and for integers, by differentiating f at xs.
+
+    ct: a cotangent of f's result; of several results a tuple, None where there is none.
+    """
     with ReverseRun(name) as run:
-        out = linear(*[run.input(zeros_like(x)) for x in xs])
+        places = [i for i, x in enumerate(xs) if dtype_of(x).kind in "fc"]
+        seen = list(xs)
+        for i in places:
+            seen[i] = run.input(xs[i])
+        out = f(*seen)
         pairs = [(out, ct)] if not isinstance(out, tuple) else zip(out, ct, strict=True)
         followed = [(run.unwrap(v)[1], c) for v, c in pairs if c is not None]
-    seeds = [(index, c) for index, c in followed if index is not None]
-    return run.walk_back(seeds, len(xs)) if seeds else [None] * len(xs)
+    seeds, cts = [(index, c) for index, c in followed if index is not None], [None] * len(xs)
+    if seeds:
+        for i, c in zip(places, run.walk_back(seeds, len(places)), strict=True):
+            cts[i] = c
+    return cts
 
 
 def _refuse(run, node):
     raise run.leaked()
 
 
-def _watched(tape):
-    """`tape.append` under `debug_mutation`: the arrays that a rule reads are checked before it reads them."""
-
-    def append(node):
-        if node is not None and node[0] is not PART:
-            vjp, xs, y, parent = node
-            used, results = xs[0] if isinstance(vjp, Selection) else xs, y if isinstance(y, tuple) else (y,)
-            seals = sealed((*used, *results))
-            if isinstance(vjp, (Joint, Selection)):
-                vjp = vjp.through(lambda rule: _checked(rule, seals))
-            else:
-                vjp = tuple([_checked(rule, seals) for rule in vjp]) if isinstance(vjp, tuple) else _checked(vjp, seals)
-            node = (vjp, xs, y, parent)
-        tape.append(node)
-
-    return append
-
-
-def _checked(rule, seals):
-    name = _readers.get(rule.func if isinstance(rule, partial) else rule)
-    if name is None or not seals:
-        return rule
-
-    def check(*args, **params):
-        check_sealed(seals, name, "its derivative")
-        return rule(*args, **params)
-
-    return check
-
-
 class ReverseRun(Run):
     """One execution of a reverse transformation: its tape."""
 
-    __slots__ = ("append", "required", "tape")
+    __slots__ = ("append", "origins", "required", "tape")
+    kind = Reverse  # of its values
 
     def __init__(self, name):
         super().__init__(name)
         self.tape = []
-        self.append = _watched(self.tape) if watching.get() else self.tape.append
+        self.append = watched(self.tape) if watching.get() else self.tape.append
+        self.origins = None  # place on the tape -> where the node comes from, while calls are watched
+        if watchers:
+            self.origins, self.append = noting(self.tape, self.append)
         self.required = []  # nodes that must be walked even with a zero cotangent: collectives across processes
 
     def close(self):
@@ -361,18 +380,20 @@ class ReverseRun(Run):
     def input(self, value):
         """Follow a value from here."""
         self.append(None)
-        return Reverse[self.depth](snapshot(value), self, len(self.tape) - 1)
+        cls = self.kind.classes.get(self.depth) or self.kind[self.depth]  # hot: the first is a tenth of the second
+        return cls(snapshot(value), self, len(self.tape) - 1)
 
     def constant(self, value):
         """A value without parents."""
         if dtype_of(value).kind not in "fc":
             return super().constant(value)
         self.append(((), (), value, ()))
-        return Reverse[self.depth](snapshot(value), self, len(self.tape) - 1)
+        return self.kind[self.depth](snapshot(value), self, len(self.tape) - 1)
 
     def unwrap(self, x):
         """(value, place on the tape or None) of a result of the function."""
-        if type(x) is Reverse[self.depth]:
+        x = settled(x)
+        if type(x) is self.kind[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)
             return snapshot(x.value), x.index
@@ -383,7 +404,10 @@ class ReverseRun(Run):
 
         seeds: pairs (place, cotangent). inputs: how many were followed; they are the first nodes.
         """
-        tape = self.tape
+        return watched_walk(self, seeds, inputs) if watchers else self.walk(self.tape, seeds, inputs)
+
+    def walk(self, tape, seeds, inputs):
+        """`walk_back` over a tape that may be another view of one's own."""
         cts, own = [None] * len(tape), {}
         last = -1
         for index, ct in seeds:
@@ -403,8 +427,7 @@ class ReverseRun(Run):
             if type(parent) is int:
                 c = vjp(ct, y, *xs)
                 if c is not None:
-                    known = cts[parent]
-                    cts[parent] = c if known is None else add(known, c)
+                    cts[parent] = c if cts[parent] is None else total(cts, own, parent, c)
                 continue
             if type(vjp) is not tuple:
                 vjp.hand_on(cts, own, ct, y, xs, parent)
@@ -413,6 +436,5 @@ class ReverseRun(Run):
             for rule, place in zip(vjp, parent):  # noqa: B905  equal by construction, and hot
                 c = rule(ct, y, *xs)
                 if c is not None:
-                    known = cts[place]
-                    cts[place] = c if known is None else add(known, c)
+                    cts[place] = c if cts[place] is None else total(cts, own, place, c)
         return cts[:inputs]

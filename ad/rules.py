@@ -4,10 +4,23 @@ Every operation ends up with `jvp(dxs, y, *xs, **params)` and one `vjp(ct, y, *x
 them; no operation is known here by name.
 """
 
+from functools import partial
+
 import numpy as np
 
-from ..dispatch import Layer, MissingRuleError, ShapeError, describe, snapshot
-from ..dsl import add, broadcast_to, multiply, negative
+from ..dispatch import (
+    Container,
+    DTypeError,
+    Layer,
+    MissingRuleError,
+    ShapeError,
+    StructureError,
+    Tangent,
+    check_runs,
+    describe,
+    snapshot,
+)
+from ..dsl import add, broadcast_to, negative, subtract
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.axes import enclosing_axes
 from ..dsl.batching import replicated_axes
@@ -16,6 +29,29 @@ from ..dsl.ops.complex import astype, real
 from ..dsl.ops.create import beside, zeros_like
 from ..dsl.ops.named import psum_over
 from ..dsl.ops.reduce import sum_to
+from .careful import product
+from .products import over
+from .residuals import LARGE, added, elements
+
+
+class _NoTangent:
+    """The tangent of a value that has no tangent space: an integer, a boolean, a static leaf."""
+
+    mapped = False  # for vmap: one for all lanes, with no axis for them
+
+    def __repr__(self):
+        return "NoTangent"
+
+    def __reduce__(self):
+        return "NoTangent"
+
+    def __add__(self, other):
+        return other
+
+    __radd__ = __add__
+
+
+NoTangent = _NoTangent()
 
 
 def differentiable(generic):
@@ -25,7 +61,7 @@ def differentiable(generic):
 
 def constant(x):
     """x, a result that its transformation does not follow; an error if it belongs to one that has ended."""
-    if isinstance(x, Layer) and x.run.closed:
+    if Layer in type(x).__mro__ and x.run.closed:
         raise x.run.leaked()
     return x
 
@@ -35,6 +71,19 @@ def unshared(y, xs):
     if isinstance(y, Layer):
         return snapshot(y)
     return y.copy() if hasattr(y, "copy") and any([y is x for x in xs]) else y
+
+
+def unfollowed(cls, generic, types):
+    """The target of an operation without derivative for values of a layer: its result is a constant."""
+    spread, mine = generic.spread, [t is cls for t in types]
+    whose = mine.index(True)
+
+    def run(*args, **params):
+        check_runs(args[whose].run, args, cls)
+        xs = [a.below if m else a for a, m in zip(args, mine, strict=True)]
+        return unshared(spread(*xs, **params), xs)
+
+    return run
 
 
 def jvp_rule(generic):
@@ -55,20 +104,27 @@ def jvp_rule(generic):
 
 
 def _jvp_from_partials(card):
-    product = masked_product if card.singular else multiply
-
-    def term(dx, partial, y, xs, params):
-        if partial == 1:
+    def term(dx, slope, y, xs, params):
+        if slope == 1:
             return dx
-        return negative(dx) if partial == -1 else product(dx, partial(y, *xs, **params))
+        if slope == -1:
+            return negative(dx)
+        if card.singular:
+            return masked_product(dx, slope(y, *xs, **params))
+        return (over if elements(dx) >= LARGE else product.times)(dx, slope(y, *xs, **params))
 
     def jvp(dxs, y, *xs, **params):
-        dy = None
+        dy, new = None, False  # new: an array made here
         for i, dx in enumerate(dxs):
-            partial = None if dx is None else _entry(card.partials, i, card)
-            if partial is not None:
-                part = term(dx, partial, y, xs, params)
-                dy = part if dy is None else add(dy, part)
+            slope = None if dx is None else entry(card.partials, i, card)
+            if slope is None:
+                continue
+            if dy is not None and slope in (1, -1):
+                dy, new = (add if slope == 1 else subtract)(dy, dx), True
+            elif dy is None:
+                dy, new = term(dx, slope, y, xs, params), slope != 1
+            else:
+                dy, new = added(dy, term(dx, slope, y, xs, params), new), True
         return dy
 
     return jvp
@@ -99,8 +155,8 @@ def _jvp_bilinear(op):
     return jvp
 
 
-def vjp_rule(generic, i):
-    """The reverse rule of an operation for its array i, or None if the card has only a forward rule."""
+def vjp_rule(generic, i, large=False):
+    """The reverse rule of an operation for its array i, or None if the card has only a forward rule. large: of large arrays."""
     card = generic.card
     together = card.rules.get("vjp_all")
     if together is not None:
@@ -110,7 +166,7 @@ def vjp_rule(generic, i):
         if rules is not None:
             return _pick(rules, i, card, card.linear if name == "transpose" else None)
     if card.partials is not None:
-        return _vjp_from_partial(card, i, generic.params)
+        return _vjp_from_partial(card, i, generic, large)
     return None
 
 
@@ -128,9 +184,20 @@ def joint_rule(generic, places):
                 f"{name}: its rule vjp_all returned {len(found)} cotangent(s) for {len(xs)} array(s); it must return one "
                 "for each, None where there is no derivative"
             )
-        return [match_cotangent(found[i], y, xs[i], name) for i in places]
+        return [match_cotangent(found[i], y, xs[i], name, i) for i in places]
 
     return pull
+
+
+def has_forward(generic):
+    """Whether the card has or implies a forward rule."""
+    card = generic.card
+    return "jvp" in card.rules or card.partials is not None or card.linear is not None or card.kind in ("linear", "bilinear")
+
+
+def has_reverse(generic):
+    """Whether the card has a reverse rule of its own, or partials."""
+    return generic.card.partials is not None or not {"vjp", "vjp_all", "transpose"}.isdisjoint(generic.card.rules)
 
 
 def reads_values(generic, i):
@@ -145,15 +212,15 @@ def reads_values(generic, i):
 
 def _pick(rules, i, card, positions):
     """The rule for array i from a card's list (or function of i). positions: the arrays the list is for, None: all."""
-    if callable(rules):
-        return lambda ct, y, *xs, **params: rules(i, ct, y, *xs, **params)
     if positions is not None and i not in positions:
         return nothing
+    if callable(rules):
+        return partial(rules, i)
     at = i if positions is None else list(positions).index(i)
-    return nothing if _entry(rules, at, card) is None else rules[at]
+    return nothing if entry(rules, at, card) is None else rules[at]
 
 
-def _entry(entries, i, card):
+def entry(entries, i, card):
     """Entry i of a list with one entry per array."""
     if i >= len(entries):
         raise MissingRuleError(
@@ -168,43 +235,64 @@ def nothing(ct, y, *xs, **params):
     return None
 
 
-def _vjp_from_partial(card, i, params):
-    partial = _entry(card.partials, i, card)
-    if partial is None:
+def _vjp_from_partial(card, i, generic, large):
+    slope = entry(card.partials, i, card)
+    if slope is None:
         return nothing
-    if partial == 1:
-        return lambda ct, y, *xs, **params: ct
-    if partial == -1:
-        return lambda ct, y, *xs, **params: negative(ct)
+    two = generic.arity == 2 and not generic.params  # hot: without lists of arguments
+    if slope == 1:
+        return (lambda ct, z, x, y: ct) if two else lambda ct, y, *xs, **params: ct
+    if slope == -1:
+        return (lambda ct, z, x, y: negative(ct)) if two else lambda ct, y, *xs, **params: negative(ct)
     if card.singular:
-        return lambda ct, y, *xs, **params: masked_product(ct, partial(y, *xs, **params))
-    if params:
-        return lambda ct, y, *xs, **params: multiply(ct, partial(y, *xs, **params))
-    return lambda ct, y, *xs: multiply(ct, partial(y, *xs))  # hot
+        return lambda ct, y, *xs, **params: masked_product(ct, slope(y, *xs, **params))
+    if large:
+        return lambda ct, y, *xs, **params: over(ct, slope(y, *xs, **params))
+    if two:
+        return lambda ct, z, x, y: product.times(ct, slope(z, x, y))
+    if generic.arity == 1 and not generic.params:
+        return lambda ct, y, x: product.times(ct, slope(y, x))
+    return lambda ct, y, *xs, **params: product.times(ct, slope(y, *xs, **params))
 
 
-def match_cotangent(ct, y, x, name):
-    """A cotangent brought to its argument's space: its shape, its dtype (real stays real), and once for all lanes if
-    the argument is the same in all of them. name: of the operation, for the error."""
+def match_cotangent(ct, y, x, name, place=None):
+    """A cotangent brought to its argument's space: dense, its shape, its dtype (real stays real), and once for all lanes
+    if the argument is the same in all of them; None for zero. name: of the operation, place: of the argument, for errors."""
     kind = type(ct)
-    if kind is type(x) and ct.dtype is x.dtype and ct.shape == x.shape and (kind is np.ndarray or not enclosing_axes()):
-        return ct
-    if ct is None:
-        return None
+    if kind is type(x):
+        if kind is np.ndarray:
+            if ct.shape == x.shape and ct.dtype is x.dtype:
+                return ct
+        elif kind is np.float64 and not enclosing_axes():
+            return ct
+    elif kind is not np.ndarray:
+        ct = as_dense(ct, f"{name}: its reverse rule", x, place)
+        if ct is None:
+            return None
     if enclosing_axes():
         result = y[0] if isinstance(y, tuple) else y
         mixed = [axis for axis in replicated_axes(x) if axis not in replicated_axes(result)]
         for axis in mixed:
             ct = psum_over(ct, axis)
-    shape = shape_of(x)
-    if shape_of(ct) != shape:
-        full = _common_shape(f"{name}: its reverse rule", ct, x)
-        ct = sum_to(ct if shape_of(ct) == full else broadcast_to(beside(ct, x), shape=full), shape)
+    shape, given = shape_of(x), shape_of(ct)
+    if given != shape:
+        extra = len(given) - len(shape)
+        if extra < 0 or given[extra:] != shape:  # not only axes before those of x
+            full = _common_shape(f"{name}: its reverse rule", ct, x, place)
+            ct = ct if given == full else broadcast_to(beside(ct, x), shape=full)
+        ct = sum_to(ct, shape)
+    if kind is np.ndarray:
+        _of_numbers(ct, f"{name}: its reverse rule", x, place)
     return match_dtype(ct, x)
 
 
 def match_tangent(dy, y, name):
     """A tangent brought to its value's shape and dtype."""
+    if type(dy) is not type(y):
+        dy = as_dense(dy, f"{name}: its forward rule", y)
+        dy = zeros_like(y) if dy is None else dy
+    elif type(dy) is np.ndarray:
+        _of_numbers(dy, f"{name}: its forward rule", y)
     shape = shape_of(y)
     if shape_of(dy) != shape:
         if _common_shape(f"{name}: its forward rule", dy, y) != shape:
@@ -213,17 +301,48 @@ def match_tangent(dy, y, name):
     return match_dtype(dy, y)
 
 
-def _common_shape(rule, ct, x):
+def as_dense(ct, rule, x, place=None):
+    """What a rule returned for the dense array x, as a dense array of numbers or None; a structured one in its dense form."""
+    if ct is None or ct is NoTangent:
+        return None
+    if Container in type(ct).__mro__:
+        if ct.always_zero:
+            return None
+        if ct.densifies:
+            return ct.dense()
+        raise StructureError(f"{rule} returned {describe(ct)}{_for(place)}, which has no dense form, for {describe(x)}")
+    if isinstance(ct, (Tangent, tuple, list, dict, str)):
+        raise StructureError(
+            f"{rule} returned a {type(ct).__name__}{_for(place)} for {describe(x)}; it must return an array of that shape, "
+            "or None for zero"
+        )
+    _of_numbers(ct, rule, x, place)
+    return ct
+
+
+def _of_numbers(ct, rule, x, place=None):
+    if dtype_of(ct).kind not in "biufc":
+        raise DTypeError(
+            f"{rule} returned {describe(ct)}{_for(place)}, which holds no numbers, for {describe(x)}; it must return an array "
+            "of its shape, or None for zero"
+        )
+
+
+def _for(place):
+    return "" if place is None else f" for argument {place}"
+
+
+def _common_shape(rule, ct, x, place=None):
     try:
         return np.broadcast_shapes(shape_of(ct), shape_of(x))
     except ValueError:
-        raise _misfit(rule, ct, x) from None
+        raise _misfit(rule, ct, x, place) from None
 
 
-def _misfit(rule, ct, x):
+def _misfit(rule, ct, x, place=None):
     return ShapeError(
-        f"{rule} returned {describe(ct)} of shape {list(shape_of(ct))} for {describe(x)} of shape {list(shape_of(x))}; "
-        "it must have that shape, or broadcast with it"
+        f"{rule} returned {describe(ct)} of shape {list(shape_of(ct))}{_for(place)} for {describe(x)} of shape "
+        f"{list(shape_of(x))}; it must have that shape, or broadcast with it"
     )
 
 

@@ -1,12 +1,23 @@
-"""Finding a C compiler: `$CC`, gcc, clang, or the one in the `ziglang` wheel."""
+"""Finding a C compiler, `$CC`, gcc, clang or the one in the `ziglang` wheel, and compiling with it."""
 
 import functools
 import importlib.util
 import os
+import platform
 import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+# IEEE arithmetic as written: no contraction of a * b + c, no assumptions about NaN, infinities or signs of zero. Not
+# respected are only errno and the exception flags, which nobody reads.
+STRICT = (
+    "-O3", "-std=gnu11", "-fPIC", "-shared", "-w",
+    "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
+    # gcc makes one sincos of a sine and a cosine, which has no vector version
+    "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf",
+)  # fmt: skip
 
 
 @functools.cache
@@ -23,6 +34,7 @@ def find_compiler():
     return None
 
 
+@functools.cache
 def compiler_version(words):
     """The first line of what a compiler says of its version, or why it says nothing."""
     try:
@@ -31,3 +43,41 @@ def compiler_version(words):
         return f"does not run: {error}"
     said = (answer.stdout or answer.stderr).strip().splitlines()
     return said[0] if said else f"says nothing and ends with {answer.returncode}"
+
+
+@functools.cache
+def processor():
+    """What distinguishes this processor for compilers: its features."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith(("flags", "Features")))
+    except (OSError, StopIteration):
+        return f"{platform.machine()} {platform.processor()}"
+
+
+def flag_sets(words):
+    """The options to try with a compiler, best ones first: threads and vector functions are not everywhere."""
+    native = ("-march=native",) if platform.machine() in ("x86_64", "AMD64") else ("-mcpu=native",)
+    if "avx512f" in processor():
+        native += ("-mprefer-vector-width=512",)
+    clang = "clang" in compiler_version(words) or "ziglang" in words
+    vector = ("-fveclib=libmvec",) if clang else ()
+    return [
+        (*STRICT, *native, "-fopenmp", *vector, "-lmvec", "-lm"),
+        (*STRICT, *native, "-fopenmp", "-lm"),
+        (*STRICT, *native, "-fopenmp-simd", "-lm"),
+        (*STRICT, "-lm"),
+    ]
+
+
+def compile_c(words, flags, source, target):
+    """Compile a C file to a shared library. Returns None, or what the compiler says against it."""
+    libraries = [f for f in flags if f.startswith("-l")]
+    command = [*words, *[f for f in flags if f not in libraries], str(source), "-o", str(target), *libraries]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if answer.returncode:
+        return (answer.stderr or answer.stdout or f"ends with {answer.returncode}").strip()
+    return None if Path(target).exists() else "it made no file"

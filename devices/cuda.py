@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dispatch import CUDA, HostArray, lazy_libraries, register_device_of
 from ..dsl.libraries import creator, host_copy
+from .cuda_codegen import install_call
 from .device import Device, place, register_devices
 from .kernels import common_kernels, install_kernels, operand, unordered_writes
 from .linear_algebra import linear_algebra_kernels
@@ -43,7 +44,9 @@ def install():
     creator.generic.add(lambda x: Creator(x.device.id), (cupy.ndarray,))
     creator.generic.add(lambda device: Creator(device.id), (cupy.cuda.Device,))  # `zeros(3, device=x.device)`
     host_copy.generic.add(lambda x: x.get(), (cupy.ndarray,))
-    install_kernels(cupy, operand(cupy.ndarray), exceptions, kind=CUDA, around=functools.partial(on_its_device, cupy))
+    arrays = operand(cupy.ndarray)
+    install_kernels(cupy, arrays, exceptions, kind=CUDA, around=functools.partial(on_its_device, cupy))
+    install_call(arrays)
 
 
 lazy_libraries["cupy"] = install

@@ -8,6 +8,7 @@ parameters, is written once here for a NumPy-like library `xp`. A library of its
     polyad.register_device_of(mine.ndarray, ask)      # or register_kind, if the class says all
 """
 
+import functools
 import math
 
 import numpy as np
@@ -34,7 +35,10 @@ def kernel(op, function, library, raw=None):
 
     def run(*args, **params):
         try:
-            y = function(args, **params) if sequence else function(*args, **params)
+            if sequence:
+                y = function(args, **params)
+            else:
+                y = function(*args, **params) if params else function(*args)
         except PolyadError:
             raise
         except (ValueError, TypeError, IndexError, OverflowError) as error:
@@ -106,6 +110,9 @@ def common_kernels(xp):
         x, dtype = xp.asarray(x), np.dtype(dtype)
         return (x.real if x.dtype.kind == "c" and dtype.kind != "c" else x).astype(dtype)[()]
 
+    def transpose(x, axes=None):  # the method, since the function takes ten times as long
+        return x.transpose(axes) if hasattr(x, "transpose") else xp.transpose(x, axes)
+
     def stop_gradient(x):
         return xp.asarray(x)[()] if isinstance(x, (bool, int, float, complex)) else x
 
@@ -116,7 +123,7 @@ def common_kernels(xp):
         return xp.concatenate([xp.asarray(x) for x in arrays], axis=axis)
 
     def index(x, *arrays, spec):
-        return xp.asarray(x)[join_index(spec, arrays)]
+        return (x if type(x) is xp.ndarray else xp.asarray(x))[join_index(spec, arrays)]
 
     def index_set(x, v, *arrays, spec):
         y = xp.array(x)
@@ -131,7 +138,7 @@ def common_kernels(xp):
             y[join_index(spec, arrays)] += v
         return y
 
-    own = {f.__name__: f for f in (astype, stop_gradient, reshape, concatenate, index, index_set, index_add)}
+    own = {f.__name__: f for f in (astype, stop_gradient, transpose, reshape, concatenate, index, index_set, index_add)}
     return {**own, **order_kernels(xp)}
 
 
@@ -149,17 +156,29 @@ def small_broadcast(xp):
     """`broadcast_to` for a library on the host: a small copy costs less than making a view of repeated elements."""
 
     def broadcast_to(x, shape):
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        if math.prod(shape) > 1024:
-            return xp.broadcast_to(x, shape)
+        shape = shape if type(shape) is tuple else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        large = math.prod(shape) > 4096
+        if type(x) is np.float64 and not large:
+            y = xp.empty(shape)
+            y.fill(x)
+            return y
         x = xp.asarray(x)
+        if large:
+            return xp.broadcast_to(x, shape) if x.ndim or x.dtype.hasobject else _repeated(x, shape)
         y = xp.empty(shape, x.dtype)
-        if np.broadcast_shapes(x.shape, y.shape) != y.shape:
+        if x.ndim > y.ndim:  # which the assignment would take where the further axes have length 1
             raise ValueError(f"cannot be broadcast to {list(y.shape)}")
         y[...] = x
         return y
 
     return broadcast_to
+
+
+def _repeated(x, shape):
+    """A read-only view of a NumPy array without axes in this shape; the library's own function takes ten times as long."""
+    y = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    y.setflags(write=False)
+    return y
 
 
 def unordered_writes(xp):
@@ -195,6 +214,7 @@ def unordered_writes(xp):
 
 
 # ---------------------------------------------------------------------- a library
+@functools.cache
 def operand(array_class):
     """A class for annotations: arrays of `array_class`, and the numbers and NumPy scalars that mix with them.
 
@@ -207,6 +227,7 @@ def operand(array_class):
     for number in Scalar.members:
         made.register(number)
     Array.register(array_class)
+    Array.register(made)  # the class itself, so that a method for it goes before one for Array
     _keep_numbers_on_host()
     return made
 

@@ -62,6 +62,8 @@ def logistic(xp):
     """The kernel of `expit`: no overflow on either side."""
 
     def expit(x):
+        if getattr(x, "dtype", None) is not None and x.dtype.kind not in "fc":
+            x = xp.multiply(x, 1.0)  # -x is no number of an unsigned or boolean dtype
         right = xp.real(x) >= 0
         e = xp.exp(xp.where(right, xp.negative(x), x))
         return (xp.where(right, 1, e) / (1 + e))[()]

@@ -1,6 +1,8 @@
 """How a call finds its method: generics over plum, layers, containers, promotion, introspection, errors."""
 
 from . import tree
+from .calls import step, stepping, unwatch, users_code, watch, watchers
+from .effects import Remembered
 from .containers import Container, Tangent, array_type, as_tangent, batch_axis, densify, is_container
 from .errors import (
     AmbiguousMethodError,
@@ -17,12 +19,14 @@ from .errors import (
     MethodError,
     MissingRuleError,
     MutationError,
+    NaNError,
     PerformanceWarning,
     PolyadError,
     PolyadWarning,
     PromotionError,
     RegistrationError,
     ShapeError,
+    SparsityError,
     StructureError,
     describe,
     type_name,
@@ -37,6 +41,7 @@ from .layers import (
     Run,
     become,
     check_level,
+    captured,
     check_runs,
     current_depth,
     dtype_of,
@@ -45,11 +50,13 @@ from .layers import (
     ndim_of,
     open_runs,
     refuse,
+    settled,
     several,
     shape_of,
     snapshot,
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
 from .resolve import call_next, invoke, lazy_libraries
+from .rule_methods import RuleTable
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -21,6 +21,7 @@ class Container(Array):
     linear: whether leaves -> dense array is linear, so that tangents are of the same type.
     structure_ndim: how many trailing axes the structure spans; axes before them are batch axes, and they are the
         leading axes of each leaf. A type without leaves, or with batch axes elsewhere, defines `lanes` and `stacked`.
+    always_zero: set to True by a type whose instances are zeros; as a cotangent one is a symbolic zero.
     Its methods are written in operations on the leaves; one that returns NotImplemented leaves the call to a wider
     method, to the operation's body, or to the dense form (guarded by `polyad.densify`).
     """
@@ -29,6 +30,7 @@ class Container(Array):
     linear = False
     structure_ndim = 0
     densifies = True
+    always_zero = False
     declared = False
 
     def __init_subclass__(cls, **kwargs):

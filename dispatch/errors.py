@@ -15,6 +15,7 @@
       LaneSplitError         (RuntimeError)         lanes of one `vmap` that cannot be put together again
       ConcreteValueError     (TypeError)            a number was asked of a value that stands for many
       MutationError          (ValueError)           a write that would not do what it does to a NumPy array
+      NaNError               (FloatingPointError)   under `debug_nans`, an operation that made a NaN
       MissingRuleError       (NotImplementedError)  an operation without the rule a layer needs
       PromotionError         (TypeError)            types without a common type
       DensifyError           (TypeError)            a structured array would have become dense
@@ -84,8 +85,16 @@ class ConcreteValueError(PolyadError, TypeError):
     """Python asked for one number of a value that a transformation follows."""
 
 
+class SparsityError(PolyadError, ValueError):
+    """A sparsity pattern that lacks entries of the matrix, or is no pattern of such a matrix."""
+
+
 class MutationError(PolyadError, ValueError):
     """A write in place that would not do what it does to a NumPy array, or a buffer that changed after it was used."""
+
+
+class NaNError(PolyadError, FloatingPointError):
+    """An operation made a NaN (or an infinity) of numbers that were none; raised under `debug_nans`."""
 
 
 class MissingRuleError(PolyadError, NotImplementedError):

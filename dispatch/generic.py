@@ -4,6 +4,7 @@ A hot call is one table lookup. On a miss `resolve.py` decides, in three steps (
 answer is kept until the next registration. Being real functions, generics pickle by name and serve as `__add__`.
 """
 
+import functools
 import inspect
 import threading
 import types
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import plum
 
+from .entries import entry_source
 from .errors import MethodError, PolyadError, RegistrationError, type_name
 from .kinds import On
 
@@ -24,9 +26,6 @@ _all_lock = threading.Lock()  # a WeakSet cannot be listed while another thread 
 _owners = weakref.WeakKeyDictionary()  # implementation -> its Generics, for call_next
 
 
-# the entry's own way to the library for NumPy arrays: the types, and for a boolean result what it was made of
-_INLINE = ("__type({0}) is __first", "(__type({0}) is __second or __type({0}) is __number)")
-_MADE_OF = ("{0}.dtype in __plain", "(__type({0}) is __number or {0}.dtype in __plain)")
 _NUMBERS = frozenset(map(np.dtype, "bhilqBHILQefdgFDG"))
 _PLAIN = _NUMBERS | {np.dtype("?")}
 
@@ -88,6 +87,8 @@ class Generic:
     # put here by resolve.py, which is built on this page
     resolve = None  # function(generic, types, args) -> target
     prepare = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
+    follow = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
+    rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)
 
     def __init__(self, prototype, sequence=False):
         self.name = getattr(prototype, "__name__", "")
@@ -134,42 +135,21 @@ class Generic:
             p.replace(annotation=inspect.Parameter.empty, default=p.default if p.default is p.empty else _Name(p.name))
             for p in self.signature.parameters.values()
         ]))
-        statics = ", ".join([f"{p}={p}" for p in self.params] + ([f"**{self.keywords}"] if self.keywords else []))
-        first = fast = ""
-        if self.sequence:
-            (xs,) = self.arrays
-            arrays, key = f"*{xs}", f"__tuple([__type(x) for x in {xs}])"
-            first = f"    if __type({xs}) is not __list and __type({xs}) is not __tuple: {xs} = __elements({xs})\n"
-        elif self.variadic:
-            arrays = ", ".join([*self.arrays, f"*{self.variadic}"])
-            key = "(" + "".join(f"__type({a}), " for a in self.arrays) + f"*[__type(x) for x in {self.variadic}],)"
-        else:
-            arrays = ", ".join(self.arrays)
-            key = ", ".join(f"__type({a})" for a in self.arrays)
-        two = self.arity == 2
-        lookup = f"__table[__type({self.arrays[0]})][__type({self.arrays[1]})]" if two else f"__table[{key}]"
-        call = ", ".join(part for part in (arrays, statics) if part)
-        if self.arity in (1, 2) and not statics:
-            test, made_of = [" and ".join(c[i].format(a) for i, a in enumerate(self.arrays)) for c in (_INLINE, _MADE_OF)]
-            fast = (
-                f"    if {test}:\n        try:\n            __result = __kernel({arrays})\n"
-                f"            if __result.dtype in __numbers or {made_of}: return __result\n"
-                "        except __Exception: pass\n"  # again on the slow path, which explains the error
-            )
-        source = (
-            f"def {self.name}{head}:\n{first}{fast}    try: __target = {lookup}\n"
-            f"    except __KeyError: __target = __miss({arrays})\n    return __target({call})\n"
-        )
+        source = entry_source(self, head)
         self.source = source
         defaults = {_Name(p.name).text: p.default for p in self.signature.parameters.values()}
         self.namespace = {
             "__table": self.table, "__miss": self._miss, "__elements": self._elements,
-            "__first": _Never, "__second": _Never, "__number": _Never, "__kernel": None, "__type": type, "__list": list,
+            "__first": _Never, "__second": _Never, "__left": set(), "__right": set(), "__kernel": None,
+            "__type": type, "__list": list,
             "__numbers": _NUMBERS, "__plain": _PLAIN,
             "__tuple": tuple, "__Exception": Exception, "__KeyError": KeyError, "__name__": __name__, **defaults,
         }  # fmt: skip
-        exec(compile(source, f"<generic {self.name}>", "exec"), self.namespace)
-        entry = self.function = self.namespace[self.name]
+        exec(_compiled(source.replace(f"def {self.name}", "def __entry", 1)), self.namespace)
+        entry = self.function = self.namespace.pop("__entry")
+        code = entry.__code__
+        entry.__code__ = code.replace(co_name=self.name, co_qualname=self.name, co_filename=f"<generic {self.name}>")
+        entry.__name__ = self.name
         self.spread = (lambda *xs, **params: entry(xs, **params)) if self.sequence else entry
         prototype = self.prototype
         entry.__module__, entry.__qualname__ = prototype.__module__, prototype.__qualname__
@@ -303,10 +283,11 @@ class Generic:
     def clear(self):
         """Forget every resolved target, also those of the members of this family."""
         with self.lock:
-            self.namespace.update(dict.fromkeys(("__first", "__second", "__number"), _Never))
-            self.table.clear()
-            self.by_next.clear()
-        for member in list(self.members):
+            if self.table or self.by_next:
+                self.namespace.update(__first=_Never, __second=_Never, __left=set(), __right=set())
+                self.table.clear()
+                self.by_next.clear()
+        for member in list(self.members) if self.members else ():
             member.clear()
 
     def _miss(self, *args):
@@ -344,18 +325,27 @@ class Generic:
         return tuple(elements)
 
     def _remember_inline(self, types, raw):
-        """Let the entry call a library's function itself for plain arrays, and for an array and a float."""
-        if raw is None or types[0] is not np.ndarray or types[-1] not in (np.ndarray, float):
+        """Let the entry call a library's function itself for plain arrays, and for an array and a Python number."""
+        names, numbers = self.namespace, [t for t in types if t in (float, int)]
+        if raw is None or np.ndarray not in types or any([t is not np.ndarray and t not in numbers for t in types]):
             return
-        if self.namespace["__first"] is not _Never and self.namespace["__kernel"] is not raw:
+        if names["__first"] is not _Never and names["__kernel"] is not raw:
             return
-        self.namespace["__kernel"] = raw
-        if len(types) == 2:
-            self.namespace["__second" if types[1] is np.ndarray else "__number"] = types[1]
-        self.namespace["__first"] = np.ndarray
+        if numbers:
+            names["__left" if types[0] in numbers else "__right"].add(*numbers)
+        elif len(types) == 2:
+            names["__second"] = np.ndarray
+        names["__kernel"] = raw
+        names["__first"] = np.ndarray
 
     def __repr__(self):
         return f"<generic {self.name} with {len(self.methods)} methods>"
+
+
+@functools.cache
+def _compiled(source):
+    """The code of an entry, which many operations have in common."""
+    return compile(source, "<generic>", "exec")
 
 
 class _Name:

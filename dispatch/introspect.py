@@ -14,8 +14,8 @@ def methods(function):
     """The methods of a generic function, each printed with its signature and file:line.
 
     >>> import polyad as pa
-    >>> str(pa.methods(pa.matmul)[0])
-    'matmul(HostArray, HostArray)'
+    >>> "matmul(HostArray, HostArray)" in map(str, pa.methods(pa.matmul))
+    True
     """
     return list(_generic_of(function).methods)
 

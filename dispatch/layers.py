@@ -5,6 +5,7 @@ the deepest class wins; its layer unwraps values of its own class and run, treat
 operation again. Nesting order alone decides, so there is no precedence, no ambiguity and no perturbation confusion.
 """
 
+import contextlib
 import functools
 import math
 import numbers
@@ -13,6 +14,7 @@ import threading
 import warnings
 from abc import ABCMeta
 from contextvars import ContextVar
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +69,7 @@ def _while_open(concrete):
 
     @functools.wraps(concrete)
     def checked(self):
-        if self.run.closed:
+        if self.run.closed and not self.lasting:
             raise self.run.leaked()
         return concrete(self)
 
@@ -83,10 +85,14 @@ class Layer(Array):
 
     __slots__ = ("__weakref__", "memory")  # memory: with which values it shares elements, kept by dsl/sharing.py
     state = ()  # the slots that make up the value
+    holds = None  # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
     depth = 0
     classes = None  # per kind: depth -> class
     companion = None  # a kind of the same depth whose values this kind takes in (Batched takes Replicated)
     keeps_composites = False  # whether composite operations are handed over whole instead of their body
+    sees_inner = False  # whether its targets see by themselves that a trace inside takes calls over (`captured`)
+    lift = None  # like `target`, for operations on programs whose cards have a rule `lift`
+    lasting = False  # whether values may be used beyond what follows them; their `followed` says whether that is still so
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -94,6 +100,9 @@ class Layer(Array):
             cls.classes = {}
         own = cls.__dict__.get("__slots__", ())
         cls.state = (*cls.state, *((own,) if isinstance(own, str) else own))
+        if "holds" in cls.__dict__:
+            cls.below = cls.__dict__[cls.holds]
+            cls.shape, cls.dtype = [property(attrgetter(f"{cls.holds}.{name}")) for name in ("shape", "dtype")]
         if "concrete" in cls.__dict__:  # here, so that no kind can forget it
             cls.concrete = _while_open(cls.concrete)
 
@@ -118,6 +127,21 @@ class Layer(Array):
         """This value as a plain NumPy array for Python's control flow, if it has one."""
         raise NotImplementedError
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self.below!r})"
+
+    def parts(self):
+        """What it is made of: the values in its slots, its run apart."""
+        return [getattr(self, name) for name in self.state if name != "run"]
+
+    def remade(self, change):
+        """It with `change(part)` in the place of each part; itself if nothing changes."""
+        y = snapshot(self)
+        for name in self.state:
+            if name != "run":
+                setattr(y, name, change(getattr(self, name)))
+        return self if all([a is b for a, b in zip(self.parts(), y.parts(), strict=True)]) else y
+
     def __reduce_ex__(self, protocol):
         raise ConcreteValueError(
             f"{type(self).__name__}: a value followed by a transformation cannot be pickled or sent to another "
@@ -133,12 +157,22 @@ def become(x, y):
         setattr(x, name, getattr(y, name))
 
 
+def settled(x):
+    """x, or what it holds if it is of a lasting kind and nothing follows it any more: the value of a tape after its end."""
+    while Layer in type(x).__mro__ and x.lasting and not x.followed:
+        x = x.below
+    return x
+
+
 def snapshot(x):
     """x as it is now, whatever is written to it later: a layer value as an object of its own, all else as it is."""
-    if not isinstance(x, Layer):
+    cls = type(x)
+    if Layer not in cls.__mro__:  # isinstance would take ten times as long
         return x
-    y = object.__new__(type(x))
-    for name in x.state:
+    if cls.lasting and not x.followed:
+        return snapshot(settled(x))
+    y = object.__new__(cls)
+    for name in cls.state:
         setattr(y, name, getattr(x, name))
     return y
 
@@ -152,11 +186,12 @@ class Run:
     Closing it makes every later operation on its values a `LeakedLayerError`.
     """
 
-    __slots__ = ("closed", "depth", "name", "outer", "place")
+    __slots__ = ("__weakref__", "closed", "depth", "inner", "name", "outer", "place")
 
     def __init__(self, name):
         self.name = name
         self.closed = False
+        self.inner = None  # the trace inside that records what is done with its values: `capture(generic, args, params)`
         self.place = caller()
 
     @property
@@ -173,7 +208,7 @@ class Run:
     def __exit__(self, kind, error, traceback):
         self.close()
         innermost = _innermost.get()
-        if self in open_runs():  # not if this one is left after its surroundings
+        if innermost is self or self in open_runs():  # not if this one is left after its surroundings
             _innermost.set(self.outer)
         if innermost is not self and error is None:
             raise LeakedLayerError(
@@ -182,8 +217,36 @@ class Run:
                 "suspended inside one must be finished before it ends"
             )
 
+    @contextlib.contextmanager
+    def outside(self):
+        """Code in its surroundings, while it is under way: as if it had not been entered."""
+        inside = _innermost.get()
+        if not self.closed:
+            _innermost.set(self.outer)
+        try:
+            yield
+        finally:
+            _innermost.set(inside)
+
     def close(self):
         self.closed = True
+
+    of_values = True  # whether it follows values; else the tangents alone of a forward pass directly inside of it
+    sees_effects = False  # whether operations with an effect pass through it, whatever they are applied to (effects.py)
+    records = False  # whether it makes a program of what is called, instead of calling it
+
+    def once(self, name, perform):
+        """The result of an operation with an effect: `perform()`, unless the run knows that this has happened already."""
+        return perform()
+
+    def same(self, value):
+        """A value as one of this transformation, without changing what is done with it."""
+        return self.constant(value)
+
+    def written(self, x, new, others):
+        """Called before a value x of this run is rebound to `new`, and with it the others that share its elements: whether
+        the run has carried out the write in another way."""
+        return False
 
     def constant(self, value):
         """A value without anything to follow (an array, or a value of an outer run) as a value of this transformation,
@@ -213,6 +276,16 @@ class Run:
             f"a value of {self.name} (entered at {self.where}, depth {self.depth}) was used at depth "
             f"{current_depth()}, outside of that transformation; {_THREAD}"
         )
+
+
+def captured(generic, whose, target):
+    """The target of a layer, where a trace under way inside takes calls over; args[whose] is a value of the layer."""
+
+    def run(*args, **params):
+        inner = args[whose].run.inner
+        return target(*args, **params) if inner is None else inner.capture(generic, args, params)
+
+    return run
 
 
 def check_runs(run, args, *classes):

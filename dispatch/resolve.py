@@ -19,9 +19,10 @@ from .errors import AmbiguousMethodError, MethodError, MissingRuleError, ShapeEr
 from .explain import ambiguous, describe_function, no_method
 from .generic import Generic, owners
 from .kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
-from .layers import Array, Layer, current_depth, several, snapshot
+from .layers import Array, Layer, captured, current_depth, settled, several, snapshot
 from .order import make_signature, subclass_token
 
+DERIVATIVES = frozenset(("jvp", "vjp", "vjp_all"))  # rules that a composite's derivative has in place of its body's
 lazy_libraries = {}  # top-level module of an array class -> function that registers its kernels
 _loading = RLock()
 
@@ -36,7 +37,8 @@ def resolve(generic, types, args):
         if generic.sequence and not types:
             raise ShapeError(f"{generic.name}: the list of arrays is empty; give at least one")
         if any(issubclass(t, Container) for t in types):
-            return guarded(generic, container_target(generic, types, args), token)
+            target = container_target(generic, types, args)
+            return guarded(generic, Generic.follow(generic, target) if generic.rules else target, token)
         if any(issubclass(t, Layer) for t in types):
             return layer_target(generic, types)
     return guarded(generic, kernel_target(generic, types, args), token)
@@ -172,6 +174,23 @@ def densifying(generic, types, args):
 
 # ---------------------------------------------------------------------- 2. layers
 def layer_target(generic, types):
+    """The deepest layer's target; values that nothing follows any more are replaced by what they hold first."""
+    lasting = [i for i, t in enumerate(types) if issubclass(t, Layer) and t.lasting]
+    target = _deepest_target(generic, types)
+    if not lasting:
+        return target
+    spread = generic.spread
+
+    def run(*args, **params):
+        for i in lasting:
+            if not args[i].followed:
+                return spread(*[settled(a) for a in args], **params)
+        return target(*args, **params)
+
+    return run
+
+
+def _deepest_target(generic, types):
     """The deepest layer's target; composite operations are followed through their body."""
     layers = {t for t in types if issubclass(t, Layer)}
     depth = max(t.depth for t in layers)
@@ -181,7 +200,9 @@ def layer_target(generic, types):
         return _met(types, depth)
     shared = getattr(generic.card, "view", None)
     if generic.card.body is not None and not winner.keeps_composites:
-        body = _while_open(types, depth, generic.card.body)  # the body may return an argument as it is
+        ruled = generic.rules or not DERIVATIVES.isdisjoint(generic.card.rules)
+        body = Generic.follow(generic, generic.card.body) if ruled else generic.card.body
+        body = _while_open(types, depth, body)  # the body may return an argument as it is
         if shared:
             return shared(generic, body)
         return _apart(body) if getattr(generic.card, "numpy", ()) else body
@@ -243,11 +264,18 @@ def _while_open(types, depth, target):
 
 
 def _layer_rule(generic, types, winner):
-    target = winner.target(generic, types)
+    on_programs = winner.lift is not None and "lift" in generic.card.rules
+    layered = generic.card.rules.get("layered")
+    target = None if layered is None else layered(winner, types)
+    if target is None:
+        target = (winner.lift if on_programs else winner.target)(generic, types)
     if target is None:
         raise MissingRuleError(
             f"{generic.name} has no rule for {type_name(winner)}; add @{generic.name}.rule(…) under its declaration"
         )
+    if not winner.sees_inner:
+        whose = next(i for i, t in enumerate(types) if issubclass(t, Layer) and t.depth == winner.depth)
+        target = captured(generic, whose, target)
     neutral = generic.card.rules.get("neutral")
     if neutral is None:
         return target

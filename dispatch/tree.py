@@ -95,8 +95,9 @@ def flatten(tree, is_leaf=None):
     while True:
         known = len(_nodes)
         leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
-        for cls in {type(leaf) for leaf in leaves} - _seen:
-            _meet(cls)
+        if not _seen.issuperset(builtins.map(type, leaves)):
+            for cls in {type(leaf) for leaf in leaves} - _seen:
+                _meet(cls)
         if len(_nodes) == known:  # else a class among the leaves became a node, here or in another thread
             return leaves, LEAF if structure.is_leaf() else structure
 

@@ -2,18 +2,21 @@
 
 from math import e, inf, nan, pi
 
-from . import fft, linalg, numpy_protocol, operators, random
+from . import fft, linalg, loading, numpy_protocol, operators, random, saving
 from .avals import Aval, eval_shape, reduced_axes
 from .batching import Batched, Replicated
 from .card import Card, bilinear, composite, elementwise, linear, opaque, operations, reduction
 from .creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
 from .debugging import debug_mutation
+from .effects import callback, debug_print, io_callback
 from .dtypes import (
     bool, can_cast, complex64, complex128, finfo, float32, float64, iinfo, int8, int16, int32, int64, isdtype, result_type,
     uint8, uint16, uint32, uint64,
 )  # fmt: skip
 from .families import bilinear_family, claim, combine_rule, elementwise_family, linear_family, reduction_family
+from .index_tricks import c_, r_
 from .inspection import __array_namespace_info__
+from .nans import debug_nans
 from .ir import Program
 from .ops.activation import (
     elu, expit, gelu, leaky_relu, log_sigmoid, logaddexp, logaddexp2, relu, silu, softplus,
@@ -26,6 +29,8 @@ from .ops.arithmetic import (
     floor,
     floor_divide,
     hypot,
+    masked_product,
+    masked_quotient,
     maximum,
     minimum,
     multiply,
@@ -39,6 +44,7 @@ from .ops.arithmetic import (
     subtract,
     trunc,
 )
+from .ops.bessel import gammasgn, iv, ive, jv, kv, kve, multigammaln, rgamma, y0, y1, yv
 from .ops.bitwise import (
     bitwise_and,
     bitwise_invert,
@@ -86,9 +92,10 @@ from .ops.cumulative import (
     nancumprod,
     nancumsum,
 )
+from .ops.effects import effect_call, pure_call
 from .ops.editing import append, delete, insert
 from .ops.einsum import contract, einsum
-from .ops.finite import fmod, iscomplex, isneginf, isposinf, isreal, nan_to_num, unwrap
+from .ops.finite import fmod, iscomplex, isneginf, isposinf, isreal, nan_to_num, real_if_close, unwrap
 from .ops.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10, power, sqrt
 from .ops.gamma import (
     beta, betainc, betaln, digamma, gamma, gammainc, gammainc_da, gammaincc, gammaincinv, gammaln, polygamma, zeta,
@@ -235,6 +242,10 @@ from .ops.trigonometric import (
     tanh,
 )
 from .ops.windows import overlap_add, sliding_window_view, sliding_windows
+from .compiling import compile_program
+from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+from .jit import disable_jit, jit
+from .scalars import scalar_rule
 from .tracing import Traced, make_ir
 from .vmap import vmap
 

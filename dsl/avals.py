@@ -5,11 +5,14 @@ of one element, gives the dtype, so promotion is NumPy's and nobody's copy of it
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..dispatch import AxisError, MissingRuleError, ShapeError, describe, dtype_of, is_number, ndim_of, shape_of
+
+UNKNOWN = -1  # a length that is known only when the program runs: of what a loop keeps of each step
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,18 @@ class Aval:
     def ndim(self):
         return len(self.shape)
 
+    def fits(self, other):
+        """Whether both can be of one array: of the same shape and dtype, as far as lengths are known."""
+        if self.dtype != other.dtype or len(self.shape) != len(other.shape):
+            return False
+        return all([n == m or UNKNOWN in (n, m) for n, m in zip(self.shape, other.shape, strict=True)])
+
     @property
     def size(self):
-        return math.prod(self.shape)
+        return abs(math.prod(self.shape))  # an unknown length counts as one
 
     def __str__(self):
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+        return f"{self.dtype}[{','.join('?' if n == UNKNOWN else str(n) for n in self.shape)}]"
 
 
 def aval_of(x):
@@ -38,10 +47,21 @@ def aval_of(x):
 
 def broadcast_shapes(name, xs):
     """The common shape of the arguments, or a ShapeError naming the operation and the shapes."""
+    shapes = [shape_of(x) for x in xs]
     try:
-        return np.broadcast_shapes(*[shape_of(x) for x in xs])
+        if any([UNKNOWN in shape for shape in shapes]):
+            return _of_unknown_lengths(shapes)
+        return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ShapeError(f"{name}: shapes do not broadcast: {', '.join(describe(x) for x in xs)}") from None
+
+
+def _of_unknown_lengths(shapes):
+    """The common shape, where a length that is known only when the program runs fits any; a longer one that is known is it."""
+    known = np.broadcast_shapes(*[tuple([1 if n == UNKNOWN else n for n in shape]) for shape in shapes])
+    wide = [(1,) * (len(known) - len(shape)) + tuple(shape) for shape in shapes]
+    columns = zip(*wide, strict=True)
+    return tuple([UNKNOWN if n == 1 and UNKNOWN in column else n for n, column in zip(known, columns, strict=True)])
 
 
 def reduced_axes(name, x, axis):
@@ -58,9 +78,13 @@ def reduced_axes(name, x, axis):
 
 def normalize_axis(name, axis, ndim):
     """A non-negative axis number below ndim. Raises ShapeError, AxisError if it is out of range."""
-    if isinstance(axis, (bool, np.bool_)) or not hasattr(axis, "__index__"):
+    whole = None
+    if hasattr(axis, "__index__") and not isinstance(axis, (bool, np.bool_)):
+        with suppress(TypeError):  # an array of several
+            whole = axis.__index__()
+    if whole is None:
         raise ShapeError(f"{name}: an axis must be an integer, not {axis!r}")
-    axis = axis.__index__()
+    axis = whole
     if not -ndim <= axis < ndim:
         raise AxisError(f"{name}: axis {axis} is out of range for an array with {ndim} axes")
     return axis % ndim

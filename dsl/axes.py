@@ -23,6 +23,7 @@ class Axis:
         self.name, self.size, self.depth = name, size, depth
         self.local = size
         self.run = None  # the pass over the lanes that is under way
+        self.effects = None  # for each lane here, what operations with an effect have given so far, once there are any
         self.varying = False  # lanes have answered Python differently: what a collective gives is each lane's own
         self.answers = 0  # a checksum of what Python was told in this pass, kept where other processes have lanes too
 

@@ -23,10 +23,13 @@ from ..dispatch import (
     snapshot,
 )
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
-from .axes import find_axis
+from .axes import Stacked, find_axis
+from .happened import Happened, recalled
 from .libraries import asarray_like, host_copy
 from .ops.create import arange_like
-from .ops.shape import broadcast_to, reshape, stack
+from .ops.indexing import index
+from .ops.shape import broadcast_to, concatenate, reshape, stack
+from .ops.sorting import argsort
 
 PATIENCE, TURNS = 100, 500  # a map without lanes answers no so many times, then yes, so many turns in all
 
@@ -56,19 +59,26 @@ def fits(signature, other):
     return signature[:2] == other[:2] and (signature[2] == other[2] or None in (signature[2], other[2]))
 
 
+def lane_numbers(lanes):
+    """The numbers of some lanes as a list; under jit it is told, and what it records holds for these lanes alone."""
+    return concrete(lanes).tolist() if isinstance(lanes, Layer) else lanes
+
+
 class LanesRun(Run):
     """One pass of a mapped function over some of the lanes.
 
-    lanes: their numbers among the lanes of this process, or None for all. log: results of the collectives so far.
+    lanes: their numbers among the lanes of this process (under jit an array that is not known), or None for all. log: results of
+    the collectives so far.
     """
 
-    __slots__ = ("asked", "axis", "example", "lanes", "log", "position", "size")
+    __slots__ = ("acting", "asked", "axis", "effects", "example", "lanes", "log", "position", "size")
 
     def __init__(self, name, axis, lanes, log):
         super().__init__(name)
         self.axis, self.lanes, self.log = axis, lanes, log
         self.size = axis.local if lanes is None else len(lanes)
         self.position, self.asked = 0, 0
+        self.effects, self.acting = 0, False  # how many there were in this pass, and whether one is under way
         self.example = None  # one of the mapped arrays, for arrays made on their device
 
     def __enter__(self):
@@ -90,9 +100,57 @@ class LanesRun(Run):
         """A value for these lanes, the same in each for now."""
         return Batched[self.depth](broadcast_to(value, shape=(self.size, *shape_of(value))), self)
 
+    @property
+    def sees_effects(self):
+        return not self.acting
+
+    def same(self, value):
+        return Replicated[self.depth](value, self)
+
+    def once(self, name, perform):
+        """The result of an operation with an effect. In an earlier pass, before the lanes went different ways, it may have
+        happened in these lanes: then what it gave there."""
+        axis, number = self.axis, self.effects
+        self.effects += 1
+        if axis.effects is None:
+            axis.effects = [[] for _ in range(axis.local)]
+        logs = axis.effects if self.lanes is None else [axis.effects[lane] for lane in lane_numbers(self.lanes)]
+        if logs and all([len(log) > number for log in logs]):
+            known = [log[number] for log in logs]
+            for happened, _ in known:
+                if happened.name != name:
+                    raise LaneSplitError(
+                        f"{self.name}: run again for some of the lanes, the function calls {name} where it called "
+                        f"{happened.name} before; what it does must follow from its arguments alone"
+                    )
+            return self._results(recalled(known), known[0][0].several)
+        self.acting = True
+        try:
+            y = perform()
+        finally:
+            self.acting = False
+        results = [self._stacked(v) for v in (y if isinstance(y, tuple) else (y,))]
+        happened = Happened(name, results, isinstance(y, tuple))
+        for place, log in enumerate(logs):
+            log.append((happened, place))
+        return self._results(results, happened.several)
+
+    def _stacked(self, x):
+        own = type(x) is Batched[self.depth]
+        return Stacked(snapshot(x.value if own or type(x) is Replicated[self.depth] else x), not own)
+
+    def _results(self, stacked, several_results):
+        """As the lanes see them; what is the same in all of them is a plain value."""
+        values = tuple([s.value if s.same else Batched[self.depth](s.value, self) for s in stacked])
+        return values if several_results else values[0]
+
     def numbers(self):
         """The numbers of these lanes along the whole axis."""
-        lanes = arange_like(self.example, self.size) if self.lanes is None else asarray_like(self.lanes, self.example)
+        lanes = self.lanes
+        if lanes is None:
+            lanes = arange_like(self.example, self.size)
+        elif not isinstance(lanes, Layer):
+            lanes = asarray_like(lanes, self.example)
         return self.axis.offset + lanes
 
     def collective(self, name, value, perform):
@@ -181,6 +239,13 @@ class _Lanes(Layer):
         return f"{type(self).__name__}({self.dtype}{list(self.shape)})"
 
 
+def _asked_by_jit(x):
+    """Whether an answer of x is one that jit records."""
+    while isinstance(x, Layer) and x.below is not None:
+        x = x.below
+    return isinstance(x, Layer) and getattr(x.run, "answers", False) and not x.run.performs
+
+
 def concrete(x):
     """x as a plain NumPy array, through all layers."""
     return x.concrete() if isinstance(x, Layer) else host_copy(x)
@@ -252,6 +317,8 @@ class Batched(_Lanes):
 
     def concrete(self):
         """The one answer of all lanes, or a Split into the groups that agree."""
+        if ndim_of(self.value) == 1 and self.run.size > 1 and not self.run.axis.spans_processes and _asked_by_jit(self.value):
+            return self._in_order()
         answers = concrete(self.value)
         if len(answers) == 0:
             return self.run.undetermined(answers)
@@ -267,6 +334,20 @@ class Batched(_Lanes):
                 axis.answers = zlib.crc32(row + b";", axis.answers)
             return answers[0]
         raise Split(self.run, list(groups.values()))
+
+    def _in_order(self):
+        """As `concrete` under jit, which asks for the answers in their order, and for that of the first lane: what is recorded
+        holds wherever as many lanes give each answer."""
+        if self.dtype.kind in "fc":
+            refuse(self, "the value", "lanes can be split by booleans and integers only")
+        order = argsort(self.value)
+        first, *answers = concrete(concatenate([self.value[:1], index(self.value, order, spec=("array",))]))
+        answers = np.asarray(answers)
+        ends = [0, *np.flatnonzero(answers[1:] != answers[:-1]) + 1, len(answers)]
+        groups = [(answers[a] != first, order[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+        if len(groups) == 1:
+            return first
+        raise Split(self.run, [lanes for _, lanes in sorted(groups, key=lambda group: group[0])])
 
     @classmethod
     def target(cls, generic, types):

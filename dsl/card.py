@@ -13,6 +13,23 @@ Conventions of every rule: arrays positional, parameters by keyword; `y` is the 
     accumulate (total, ct, y, *xs, **params)                  beside vjp, where that is zero but for a few elements: adds
                the first array's cotangent to `total` in place; called for plain NumPy arrays only
     batch      (size, xs, batched, **params) -> y             lanes are axis 0 of batched arguments and of y
+    lift       (lift, args, **params) -> results              of an operation on programs, by what the layer gives it:
+               control/lifting.py
+    enter      (*xs, **params) -> (program, its arguments)    which program a call runs, None if that is not decided
+    prune      (used, **params) -> params                    of a call whose results are not all used: what gives those alone
+    inline     (*avals or numbers, **params) -> Program       what a call stands for, for source code and pictures
+    code       (writer, inputs, outputs, **params) -> text    of an operation on programs: its statement in source code, from
+               the expressions of its inputs and the names of its outputs; writer.function(…) defines a program's function
+    lanes      (**params) -> dicts                            of an operation on programs: for each result, Var.lanes
+    layered    (layer class, types) -> target or None         what a layer does with an operation that runs the user's code:
+               a function of the call's arguments, or None for the layer's own way
+    taylor     (k, y, *xs, **params) -> y_k or None           coefficient k of y along a curve, from y(j), j < k, and x(j),
+               functions of j: coefficient j of the Taylor series, None for zero; NotImplemented for the way by the jvp
+               rule, which every operation has: where that rule calls the operation itself, this is cheaper
+    depends    which elements of the result read which elements of the arguments, for sparsity: letters of the last axes as
+               in "ij,jk->ik" (result [i, k] reads x[i, j] and y[j, k] for all j; axes before them broadcast; "I->i" reads all
+               up to i), or a function (*xs, **params) that returns such letters, or a value that depends in the same way,
+               or None where the kind says it. Without it, an element of an opaque operation may read every element
 Cotangents pair with tangents by Re(sum(ct * t)), without conjugation; layers bring a cotangent to its argument's shape and
 dtype, so rules need not.
 """
@@ -21,7 +38,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..dispatch import RegistrationError, generic
+from ..dispatch import RegistrationError, RuleTable, generic
 from .families import FAMILIES
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
@@ -33,16 +50,21 @@ class Card:
 
     kind: one of KINDS. partials: per array argument a function (y, *xs) -> derivative, 1, -1, or None for an argument
     without derivative; `differentiable=False` says it of all. singular: a partial can be infinite, so that a zero (co)tangent
-    must stay zero (the branch of `where` that was not taken). linear: positions of the arguments in which the operation is
-    linear (jointly for kind linear, separately for bilinear; None: all). body: definition in other operations.
+    must stay zero (the branch of `where` that was not taken). selects: its cotangents are zero for what was not chosen.
+    linear: positions of the arguments in which the operation is linear (jointly for kind linear, separately for bilinear;
+    None: all). body: definition in other operations.
     kernel: the operation's name in NumPy-like libraries, None if they have none; numpy: names of the NumPy functions it
-    answers for. c: C expression in x0, x1. samples: functions rng -> args, or (args, params), used by generated tests.
+    answers for. c: C expression of {0}, {1}, … in the dtype the operation computes in, where words such as `sin(…)` stand for
+    functions of any dtype (`devices/codegen/functions.py`); a dict says it by kinds of dtypes, {"b": …, "iuf": …}.
+    samples: functions rng -> args, or (args, params), used by generated tests.
     no_rule: name of rule -> reason why there is none. home: the namespace of polyad that exports it (`fft` for
     `polyad.fft.fft`; NumPy has it under that name too), None for polyad itself. collective: it or its transpose talks to
     other processes, so it is not dropped where its result is unused, nor its reverse rule where the cotangent is zero.
     A function of the parameters (a dict) says of the reverse rule whether that is so.
+    effect: it does something beside its result (prints, keeps a state), so that it runs once per executed step and in order,
+    is not dropped where its result is unused, and never merged with another; or a function of the parameters that says so.
     spelled: the public function's name, where that is not the operation itself (`psum` calls `lane_sum` for an axis).
-    per_lane: shapes depend on the number of lanes of a named axis.
+    per_lane: shapes depend on the number of lanes of a named axis. raises: it may fail for some numbers (a singular matrix).
     view: how its result shares elements with its argument, as NumPy's does; `dsl/views.py` fills it in.
     """
 
@@ -50,20 +72,28 @@ class Card:
     kind: str
     partials: tuple | None = None
     singular: bool = False
+    selects: bool = False
     differentiable: bool = True
     linear: tuple | None = None
     body: object = None
     kernel: str | None = None
     numpy: tuple = ()
-    c: str | None = None
+    c: str | dict | None = None
     samples: tuple = ()
     rules: dict = field(default_factory=dict)
     no_rule: dict = field(default_factory=dict)
     collective: object = False
+    effect: object = False
     home: str | None = None
     spelled: str | None = None
     per_lane: bool = False
+    raises: bool = False
     view: object = None
+
+    def acts(self, params):
+        """Whether a call with these parameters has an effect: its own, or that of a program among the parameters."""
+        own = self.effect(params) if callable(self.effect) else self.effect
+        return own or any(p.acts for value in params.values() for p in programs_in(value))
 
     @property
     def public(self):
@@ -71,6 +101,12 @@ class Card:
         if self.spelled:
             return self.spelled
         return f"{self.home}.{self.name}" if self.home else self.name
+
+
+def programs_in(value):
+    """The programs that a parameter holds: one, or a tuple of them."""
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    return [v for v in values if hasattr(v, "equations")]
 
 
 operations = {}  # name -> generic function, for every card of the library
@@ -108,6 +144,7 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
         function.generic.join(FAMILIES[kind])
     function.card = card
     function.rule = lambda which: _rule_setter(function, which)
+    function.jvp, function.vjp = RuleTable(function.generic, "jvp"), RuleTable(function.generic, "vjp")
     if ours:
         operations[name] = function
     else:  # a name of its own: it neither replaces an operation of ours nor answers for NumPy's unless it says so
@@ -115,7 +152,8 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
     return function
 
 
-RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "batch", "neutral", "trace")
+RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "batch", "neutral", "trace", "taylor", "depends",
+         "lift", "pull", "enter", "prune", "layered", "inline", "code", "lanes")
 
 
 def _rule_setter(function, which):

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from ..dispatch import Layer, innermost_run, snapshot
+from ..dispatch import Layer, innermost_run, settled, snapshot
 from .ops import create
 
 
@@ -34,11 +34,11 @@ def _writable_like(make):
         y = make(x, *args, **params)
         if type(x) is np.ndarray and type(y) is np.ndarray:  # the common case, without a question
             return y
-        if not isinstance(x, Layer):
+        if not isinstance(x := settled(x), Layer):
             return snapshot(y)
         if x.run.closed:
             raise x.run.leaked()
-        return _within(x.run, y)
+        return _within(x.run if x.run.inner is None else x.run.inner, y)  # the trace that what is done with x belongs to
 
     return _public(creation)
 

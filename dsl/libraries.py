@@ -66,6 +66,11 @@ def creator_container(x: Container, /):
     return creator(leaves[0]) if leaves else namespace.get()
 
 
+@host_copy.method
+def host_copy_container(x: Container, /):
+    return host_copy(x.dense())
+
+
 def _unknown(generic_function):
     def refuse(x):
         name = generic_function.__name__

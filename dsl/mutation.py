@@ -17,7 +17,7 @@ def setitem(x, key, v):
     if isinstance(x, Container):
         raise MutationError(f"item assignment: {type_name(type(x))} does not change; make another one from its leaves, or "
                             "write to its dense form, x.dense()")  # fmt: skip
-    if x.run.closed:
+    if x.run.closed and not x.lasting:
         raise x.run.leaked()
     v = asarray(v) if isinstance(v, (list, tuple)) else v
     if _is_mask(x, key, v):

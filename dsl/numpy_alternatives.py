@@ -27,7 +27,6 @@ ALTERNATIVES = {
     "polydiv": "polyad.linalg.solve with the matrix of the divisor, or a loop",
     "polyfit": "polyad.linalg.lstsq(polyad.vander(x, deg + 1), y)",
     "roots": "polyad.linalg.eigvals of the companion matrix",
-    "real_if_close": "x.real, where you know that the imaginary part is 0",
     "sort_complex": "polyad.sort(x.real) or polyad.lexsort",
     "trim_zeros": "a slice; how many zeros there are depends on the values",
     "spacing": "polyad.nextafter(x, inf) - x",

@@ -55,6 +55,11 @@ def _meshgrid(*xs, copy=True, sparse=False, indexing="xy"):
     return tuple([snapshot(x) for x in grid]) if copy else grid
 
 
+def _list_of_parts(split):
+    """np.split and its kin: NumPy gives a list."""
+    return lambda ary, indices_or_sections, *axis, **named: list(split(ary, indices_or_sections, *axis, **named))
+
+
 def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     y = operations["nan_to_num"](x, nan=nan, posinf=posinf, neginf=neginf)
     if copy:
@@ -153,6 +158,8 @@ ANSWERS = {
     "broadcast_arrays": lambda *xs, subok=False: several.broadcast_arrays(*xs),
     "meshgrid": _meshgrid,
     "unstack": lambda x, /, *, axis=0: several.unstack(x, axis=axis),
+    **{f.__name__: _list_of_parts(f) for f in (joining.split, joining.array_split, joining.hsplit, joining.vsplit,
+                                               joining.dsplit)},
     "fix": trunc,
     "einsum": _einsum,
     "where": _where,

@@ -35,6 +35,12 @@ def answer(function, *names):
     _enter(_answers, function, names)
 
 
+def answer_for(ufunc, op):
+    """Answer for a ufunc of another library with an operation, unless one of ours does."""
+    if not ((known := _find(ufunc)) is not None and operations.get(known.__name__) is known):
+        _functions[ufunc] = op
+
+
 def _enter(table, function, names):
     for name in names:
         target = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), np)

@@ -2,11 +2,13 @@
 
 import sys
 
+import numpy as np
+
 from ..dispatch import Array, Container, Layer, ShapeError, refuse, snapshot
 from ..dispatch.containers import densified
 from ..dispatch.errors import MethodError
 from . import inplace, mutation, views
-from .avals import dtype_of, ndim_of
+from .avals import dtype_of, is_number, ndim_of
 from .card import operations
 from .libraries import host_copy
 from .ops import (
@@ -97,6 +99,11 @@ def _operator(op):
     return method
 
 
+def _to_the_power(self, other):
+    """x ** y; as in NumPy's arrays x ** 2 is the square, which takes less."""
+    return arithmetic.square(self) if type(other) is int and other == 2 else exponential.power(self, other)
+
+
 def _reshape(self, *lengths):
     """x.reshape(2, 3) or x.reshape((2, 3))."""
     return shape.reshape(self, shape=lengths[0] if len(lengths) == 1 else lengths)
@@ -150,6 +157,15 @@ def _truth(self):
     return _concrete(self if dtype_of(self).kind == "b" else compare.not_equal(self, 0), "bool")
 
 
+def _int(self):
+    """int(x); in a trace the question is the whole number, not the value."""
+    x, lanes = self, False
+    while isinstance(x, Layer) and x.below is not None:
+        x, lanes = x.below, lanes or getattr(x.run, "axis", None) is not None
+    traced = isinstance(x, Layer) and not lanes and dtype_of(self).kind == "f"
+    return int(_concrete(complex.astype(self, dtype=np.dtype(int)) if traced else self, "int"))
+
+
 def _format(self, spec):
     """Formatted as the number it stands for: text carries no derivative."""
     return format(_concrete(self, "format"), spec) if spec else str(self)
@@ -169,9 +185,13 @@ def _namespace(self, /, *, api_version=None):
     return language
 
 
-def _refused(what, advice):
+def _refused(name, what, advice):
     def method(self, *args, **kwargs):
-        refuse(self, what, advice)
+        plain = getattr(self.run, "plain", None)  # of a run that can go on with plain numbers
+        if plain is None:
+            refuse(self, what, advice)
+        value = plain(self, what)
+        return getattr(np.asarray(value) if is_number(value) else value, name)(*args, **kwargs)
 
     return method
 
@@ -184,6 +204,7 @@ def install():
         setattr(Array, f"__r{name}__", _reflected(op))
         if name != "divmod":
             setattr(Layer, f"__i{name}__", mutation.in_place(op, f"{SYMBOLS[name]}="))
+    Layer.__pow__ = _to_the_power
     for name, op in COMPARE.items():
         setattr(Array, f"__{name}__", op)
     for name, op in {f"__{n}__": op for n, op in UNARY.items()}.items():
@@ -218,16 +239,17 @@ def _install_conversions():
     buffers = "polyad.zeros(shape) or np.zeros_like(followed value) where it is to be written into a buffer"
     keep = f"stay inside the transformation with polyad's operations, cut it off with polyad.stop_gradient, or use {buffers}"
     Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
-    Layer.__int__ = lambda self: int(_concrete(self, "int"))
+    Layer.__int__ = _int
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
     for name, what in asked.items():
-        setattr(Layer, name, _refused(what, keep))
+        setattr(Layer, name, _refused(name, what, keep))
     Layer.__array__ = _refused(
+        "__array__",
         "a NumPy array",
         "np.asarray, np.array([x, …]), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
         f"polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {buffers}",
     )
-    Layer.__dlpack__ = _refused("DLPack export", keep)
+    Layer.__dlpack__ = _refused("__dlpack__", "DLPack export", keep)
     Container.__bool__ = _truth_of_container
     Container.__array__ = lambda self, dtype=None, copy=None: _dense_array(self, dtype)
 

@@ -56,16 +56,17 @@ LONGEST = 32  # views of views that are followed; beyond, a write is refused
 
 def link(x, y, read, write, step):
     """y is the view `read(x)` of x; `write(x, new)` is x with that part changed, or READ_ONLY or UNKNOWN."""
-    if not hasattr(x, "memory"):
+    above = getattr(x, "memory", None)
+    if above is None:
         Memory(x)
-    above = x.memory
-    if UNKNOWN in (above.write, write) or len(above.path) > LONGEST:
+        above = x.memory
+    if write is UNKNOWN or above.write is UNKNOWN or len(above.path) > LONGEST:
         above.memory.add(y, Part(above.memory, None, UNKNOWN, (object(),)))
         return
     if above.read is not None:
         outer_read, outer_write, inner_read, inner_write = above.read, above.write, read, write
         read = lambda root: inner_read(outer_read(root))
-        if READ_ONLY in (outer_write, inner_write):
+        if outer_write is READ_ONLY or inner_write is READ_ONLY:
             write = READ_ONLY
         else:
             write = lambda root, new: outer_write(root, inner_write(outer_read(root), new))
@@ -75,8 +76,10 @@ def link(x, y, read, write, step):
 # ---------------------------------------------------------------------- writing
 def assign(x, new):
     """Rebind x to a value of its shape and dtype, and all that shares elements with it to what they are then."""
-    new = _within(x, new)
     part = getattr(x, "memory", None)
+    if x.run.written(x, new, part.memory.others(x) if part else ()):
+        return
+    new = _within(x, new)
     if part is None:
         become(x, new)
         return

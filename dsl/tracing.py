@@ -1,13 +1,28 @@
 """The tracing layer: values without numbers, which record each operation as an equation of a program."""
 
+import contextlib
 import functools
 
 import numpy as np
 
-from ..dispatch import Array, ConcreteValueError, DTypeError, Layer, Run, check_runs, describe, several, snapshot, tree
-from .avals import aval_of, dtype_of, infer, is_number
+from ..dispatch import (
+    Array,
+    ConcreteValueError,
+    DTypeError,
+    Layer,
+    Run,
+    check_runs,
+    describe,
+    open_runs,
+    settled,
+    several,
+    snapshot,
+    tree,
+)
+from .avals import Aval, aval_of, dtype_of, infer, is_number
 from .axes import enclosing_axes
 from .batching import lanes_of
+from .card import operations
 from .debugging import check_sealed, sealed, watching
 from .ir import Equation, Program, Var, without_dead_code
 from .libraries import Scalar, bottom
@@ -37,10 +52,7 @@ class Traced(Layer):
     below = None
 
     def concrete(self):
-        raise ConcreteValueError(
-            f"{self.run.name}: Python asked for the value of {type(self).__name__} of {self.var.aval}, which a trace "
-            "does not have; write the choice with polyad.where, or call the function without tracing"
-        )
+        return self.run.answer(self)
 
     def __repr__(self):
         return f"{type(self).__name__}({self.var.aval})"
@@ -50,19 +62,96 @@ class Traced(Layer):
         op = generic.function
         mine = [t is cls for t in types]
         whose = mine.index(True)
+        known = {}
 
         def run(*args, **params):
             r = args[whose].run
             check_runs(r, args, cls)
-            inputs = [r.atom(a, m) for a, m in zip(args, mine, strict=True)]
-            avals = infer(op, [v.aval if isinstance(v, Var) else v for v in inputs], params)
+            if r.performs:
+                return r.perform(generic, args, params)
+            inputs = [a.var if m else r.atom(a) for a, m in zip(args, mine)]
+            inputs, weak = settled_numbers(r, generic, inputs)
+            if r.performs:  # it was asked whether a divisor is zero
+                return r.perform(generic, args, params)
+            avals = inferred(op, inputs, params, known)
             lanes = _lanes(inputs, params) if enclosing_axes() else ()
-            outputs = [Var(a, lanes) for a in avals] if isinstance(avals, tuple) else [Var(avals, lanes)]
-            r.equations.append(Equation(op, inputs, params, outputs))
+            outputs = [Var(a, lanes) for a in avals] if isinstance(avals, tuple) else [Var(avals, lanes, weak)]
+            if lanes and "lanes" in op.card.rules:
+                for var, its in zip(outputs, op.card.rules["lanes"](**params), strict=True):
+                    var.lanes = dict(its)
+            outputs = r.record(Equation(op, inputs, params, outputs))
+            r.selects |= op.card.selects
             results = [cls(var, r) for var in outputs]
             return several(avals, results) if isinstance(avals, tuple) else results[0]
 
         return run
+
+
+REMEMBERED = 256  # results of one operation, whose shapes and dtypes are found once
+REGULAR = ("elementwise", "linear", "bilinear", "reduction")
+
+
+def inferred(op, inputs, params, known):
+    """Shapes and dtypes of an operation's results. known: what has been found before, for this operation."""
+    avals = [v.aval if isinstance(v, Var) else v for v in inputs]
+    if op.card.kind not in REGULAR:
+        return infer(op, avals, params)
+    key = (*[v if isinstance(v, Aval) else (type(v), v) for v in avals], *[(type(v), v) for v in params.values()])
+    try:
+        found = known.get(key)
+    except TypeError:  # a parameter that cannot be hashed
+        return infer(op, avals, params)
+    if found is None:
+        found = infer(op, avals, params)
+        if len(known) < REMEMBERED:
+            known[key] = found
+    return found
+
+
+def identity(x):
+    """Which value x is, as a key for as long as it is alive: in-place code makes a layer value another one."""
+    return (type(x), *[id(getattr(x, name)) for name in x.state]) if isinstance(x, Layer) else id(x)
+
+
+def as_array(x):
+    """A value of a trace that stands for a Python number as one that stands for an array of it; all else as it is."""
+    return operations["astype"](x, dtype=x.dtype) if x.var.weak in (float, complex) else x
+
+
+ARITHMETIC = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "negative", "positive", "abs"}
+COMPARISON = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+DIVISION = {"divide", "floor_divide", "remainder"}
+
+
+def settled_numbers(run, generic, inputs):
+    """(inputs, Python type of the result if that is a number like them, else None): a Python number among the arguments of the
+    trace takes the dtype of the arrays that it meets (NEP 50), by a step of its own."""
+    if not any([isinstance(v, Var) and v.weak for v in inputs]):
+        return inputs, None
+    arrays = [v.aval.dtype for v in inputs if isinstance(v, Var) and not v.weak]
+    numbers = [v.weak(1) if isinstance(v, Var) else v for v in inputs if not isinstance(v, Var) or v.weak]
+    if not arrays:
+        return _of_numbers(run, generic.name, inputs, numbers)
+    if generic.card.kind != "elementwise":
+        return inputs, None
+    arrays = [d for d in arrays if d.kind != "b"] or arrays  # the condition of `where` is none of the operands
+    dtype = np.result_type(*arrays, *numbers)
+    return [run.converted(v, dtype) if isinstance(v, Var) and v.weak else v for v in inputs], None
+
+
+def _of_numbers(run, name, inputs, numbers):
+    """`settled_numbers` where there are numbers alone: as Python has it, to which True is 1 and a division by zero an error."""
+    if name in COMPARISON:
+        return inputs, bool
+    if name not in ARITHMETIC:
+        return inputs, None
+    if name in DIVISION and isinstance(inputs[1], Var):
+        run.no_zero(inputs[1])
+    as_whole = lambda v: run.converted(v, np.dtype(int)) if isinstance(v, Var) and v.weak is bool else v
+    if name == "abs":
+        return [as_whole(v) for v in inputs], type(abs(numbers[0]))
+    total = sum(numbers)  # of the widest type
+    return [as_whole(v) for v in inputs], type(total / 1 if name == "divide" else total)
 
 
 def _lanes(inputs, params):
@@ -78,18 +167,108 @@ def _lanes(inputs, params):
     return known
 
 
+class NeedsPython(BaseException):
+    """Python asked for a value inside a function that was being traced for a loop or a choice, within `jit`: `run`, that of
+    jit, can answer if the loop or choice runs as Python's own. Not an Exception, so that user code does not catch it."""
+
+    def __init__(self, run):
+        self.run = run
+
+
 class TraceRun(Run):
-    """One trace: the equations so far and the constants they read."""
+    """One trace: the equations so far and the constants they read.
 
-    __slots__ = ("constants", "equations", "example", "seals")
+    captures: whether operations on values of the transformations around it are its steps too, as inside a loop or choice.
+    """
 
-    def __init__(self, name, example=None):
+    __slots__ = ("around", "captures", "constants", "equations", "example", "programs", "seals", "selects")
+    advice = "write the choice with polyad.where or polyad.cond, or call the function without tracing"
+
+    def __init__(self, name, example=None, captures=False):
         super().__init__(name)
+        self.captures = captures
         self.equations, self.constants, self.seals = [], {}, []
+        self.programs = {}  # of functions that call themselves: what they are made of -> the program
+        self.selects = False  # whether a step chooses among values (`where`), so that cotangents may be zero for a reason
         self.example = bottom(example)  # an array of the device for which is traced: constants are made there
+
+    def __enter__(self):
+        super().__enter__()
+        self.around = [(run, run.inner) for run in open_runs()[1:]] if self.captures else []
+        self._capture_from_around()
+        return self
+
+    def _capture_from_around(self):
+        for run, _ in self.around:
+            run.inner = self
+
+    def _leave_to_around(self):
+        for run, inner in self.around:
+            run.inner = inner
+
+    @contextlib.contextmanager
+    def outside(self):
+        if not self.closed:
+            self._leave_to_around()
+        with super().outside():
+            try:
+                yield
+            finally:
+                if not self.closed:
+                    self._capture_from_around()
+
+    def __exit__(self, *error):
+        self._leave_to_around()
+        super().__exit__(*error)
+
+    def capture(self, generic, args, params):
+        """An operation on values of the transformations around, as a step of this trace."""
+        follow = lambda x: Traced[self.depth](self.atom(x), self) if isinstance(x, Layer) else x
+        return generic.spread(*[follow(x) for x in args], **params)
+
+    performs = False  # whether operations are carried out instead of recorded
+    answers = False  # whether Python's questions have an answer: under jit
+
+    def answer(self, x):
+        """A traced value as Python asks for it."""
+        self.ask_around()
+        raise ConcreteValueError(
+            f"{self.name}: Python asked for the value of {type(x).__name__} of {x.var.aval}, which a trace "
+            f"does not have; {self.advice}"
+        )
+
+    def ask_around(self):
+        """Raise NeedsPython if a trace around can answer Python's questions."""
+        for run in open_runs():
+            if isinstance(run, TraceRun) and run.of_values:
+                if run.answers:
+                    raise NeedsPython(run)
+                if not run.captures:
+                    return
+
+    @property
+    def plain(self):
+        """A function that gives a traced value as a plain one to Python, None if there is none."""
+        self.ask_around()
+
+    def no_zero(self, var):
+        """Python divides by this number: that fails for zero."""
+
+    def converted(self, var, dtype):
+        """The Var of a Python number, in a dtype."""
+        if var.aval.dtype == dtype:
+            return var
+        (out,) = self.record(Equation(operations["astype"], [var], {"dtype": dtype}, [Var(Aval((), dtype), var.lanes)]))
+        return out
+
+    def record(self, equation):
+        """Note a step; returns the Vars of its results."""
+        self.equations.append(equation)
+        return equation.outputs
 
     def atom(self, x, mine=False):
         """What an equation reads: the value's Var, a Python number as it is, or a Var for a constant array."""
+        x = settled(x)
         if mine or type(x) is Traced[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)
@@ -98,13 +277,21 @@ class TraceRun(Run):
             return x
         if not isinstance(x, Array) or dtype_of(x).kind not in "biufc":
             raise DTypeError(f"{self.name}: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
-        key = (type(x), *[id(getattr(x, name)) for name in x.state]) if isinstance(x, Layer) else id(x)
+        key = identity(x)
         known = self.constants.get(key)
         if known is None:
-            known = self.constants[key] = (Var(aval_of(x), lanes_of(x)), snapshot(x))
+            if isinstance(x, Layer) and x.run.closed:
+                raise x.run.leaked()
+            weak = x.var.weak if isinstance(x, Traced) else None
+            known = self.constants[key] = (Var(aval_of(x), lanes_of(x), weak), snapshot(x))
             if watching.get():
                 self.seals += sealed((x,))
         return known[0]
+
+    sees_effects = records = True
+
+    def same(self, value):
+        return self.constant(np.asarray(value)[()] if is_number(value) else value)
 
     def constant(self, value):
         """A constant array of the program."""
@@ -130,7 +317,8 @@ def make_ir(f):
         name = getattr(f, "__name__", type(f).__name__).strip("<>")
         leaves, structure = tree.flatten(args)
         with TraceRun(f"make_ir({name})", next((x for x in leaves if not isinstance(x, Scalar)), None)) as run:
-            inputs = [Var(_input_aval(name, i, x), lanes_of(x)) for i, x in enumerate(leaves)]
+            weak = [type(x) if is_number(x) else None for x in leaves]
+            inputs = [Var(_input_aval(name, i, x), lanes_of(x), weak[i]) for i, x in enumerate(leaves)]
             out = f(*tree.unflatten(structure, [Traced[run.depth](var, run) for var in inputs]))
             results, out_structure = tree.flatten(out)
             outputs = [run.atom(x) for x in results]

@@ -28,10 +28,16 @@ def _linked(make):
     return wrap
 
 
-def _index_view(x, y, spec):
-    if not ndim_of(y) and Ellipsis not in spec:
-        return None  # a scalar
-    return lambda root: index(root, spec=spec), lambda root, new: index_set(root, new, spec=spec), spec
+def _part(generic, target):
+    """For `index`, without what `_linked` needs for all: slices are taken often."""
+
+    def run(x, spec):
+        y = target(x, spec=spec)
+        if type(y) is type(x) and y is not x and (y.shape or Ellipsis in spec):  # else a scalar
+            link(x, y, lambda root: index(root, spec=spec), lambda root, new: index_set(root, new, spec=spec), spec)
+        return y
+
+    return run
 
 
 def _transpose_view(x, y, axes=None):
@@ -82,7 +88,7 @@ def _by_its_body(generic, target):
 
 
 VIEWS = {
-    "index": _linked(_index_view), "transpose": _linked(_transpose_view), "reshape": _linked(_reshape_view),
+    "index": _part, "transpose": _linked(_transpose_view), "reshape": _linked(_reshape_view),
     "real": _linked(_real_view), "imag": _linked(_imag_view), "broadcast_to": _read_only, "diagonal": _read_only,
     "diag": _diag, "astype": _linked(_same_view),
 }  # fmt: skip

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from ..dispatch import (
+    DTypeError,
     LaneSplitError,
     Layer,
     LeakedLayerError,
@@ -20,16 +21,18 @@ from ..dispatch import (
     current_depth,
     describe,
     is_container,
+    settled,
     snapshot,
     tree,
 )
 from ..dispatch.containers import densified
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .axes import Axis, Stacked
-from .batching import Batched, LanesRun, Need, Replicated, Split, fits, show
+from .batching import Batched, LanesRun, Need, Replicated, Split, fits, lane_numbers, show
 from .libraries import asarray_like
 from .ops.indexing import index
 from .ops.shape import broadcast_to, concatenate, moveaxis
+from .ops.sorting import argsort
 
 MANY_PARTS = 64  # split parts above which a warning names the alternatives
 
@@ -69,7 +72,12 @@ class MappedInputs:
 
     def __init__(self, name, args, kwargs, in_axes, axis_size):
         self.name, self.size = name, axis_size
+        whole = isinstance(axis_size, (int, np.integer)) and not isinstance(axis_size, (bool, np.bool_))
+        if axis_size is not None and not (whole and axis_size >= 0):
+            raise ShapeError(f"{name}: axis_size is a number of lanes, a whole number from 0, not {axis_size!r}")
         self.given = args, kwargs
+        if any([isinstance(leaf, Layer) and leaf.lasting for leaf in tree.leaves((args, kwargs))]):
+            args, kwargs = tree.map(settled, (args, kwargs))
         units, self.structure = tree.flatten((args, kwargs), is_container)
         if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
             raise ShapeError(f"{name}: in_axes {in_axes!r} has {len(in_axes)} entries for {len(args)} arguments")
@@ -96,6 +104,8 @@ class MappedInputs:
         where = f"{self.name}: argument {path}"
         if not ndim_of(x):
             raise ShapeError(f"{where} has no axis {axis} to map; use in_axes=None for it (it is {describe(x)})")
+        if dtype_of(x).kind not in "biufc" and not is_container(x):
+            raise DTypeError(f"{where} is {describe(x)}, which holds no numbers; convert it, or use in_axes=None for it")
         if is_container(x):
             place = batch_axis(x, axis, where)
             if place is None:
@@ -138,7 +148,15 @@ def _unit_paths(x):
 
 
 def _pick(x, lanes):
-    return index(x, asarray_like(np.asarray(lanes, np.intp), x), spec=("array",))
+    lanes = lanes if isinstance(lanes, Layer) else asarray_like(np.asarray(lanes, np.intp), x)
+    return index(x, lanes, spec=("array",))
+
+
+def _among(lanes, group):
+    """The numbers of the lanes at some places among these; None: among all. Under jit they are an array that is not known."""
+    if isinstance(group, Layer) or isinstance(lanes, Layer):
+        return group if lanes is None else _pick(lanes if isinstance(lanes, Layer) else asarray_like(lanes, group), group)
+    return list(group) if lanes is None else [lanes[i] for i in group]
 
 
 # ---------------------------------------------------------------------- running
@@ -176,8 +194,7 @@ def _run_parts(name, f, inputs, axis, log, parts):
                 continue
             if not axis.varying:
                 axis.diverge(log)
-            own = range(axis.local) if lanes is None else lanes
-            todo[:0] = [[own[i] for i in group] for group in signal.groups]
+            todo[:0] = [_among(lanes, group) for group in signal.groups]
             if len(todo) + len(done) > MANY_PARTS and not warned:
                 warned = True
                 warnings.warn(
@@ -193,7 +210,7 @@ def _check_all_wait(name, axis, done, waiting):
     """All parts stand at the same collective, or an error says which lanes do not."""
     first = waiting[0][1].signature
     if done:
-        there = sorted(axis.offset + lane for lanes, _ in waiting for lane in lanes)
+        there = sorted(axis.offset + lane for lanes, _ in waiting for lane in lane_numbers(lanes))
         raise LaneSplitError(
             f"{name}: {show(first)} over the axis {axis!r} is in a branch that only lanes {_some(there)} take; call it "
             "before the branch, or in every branch"
@@ -215,6 +232,7 @@ def flatten_outputs(name, out, run):
     """The output tree of one pass: (units, structure), each leaf taken out of the layer."""
 
     def leave(leaf):
+        leaf = settled(leaf)
         cls = type(leaf)
         if cls in (Batched[run.depth], Replicated[run.depth]):
             if leaf.run is not run:
@@ -305,6 +323,8 @@ class Outputs:
                     "with psum or pmean over the axis name"
                 )
             return value
+        if not getattr(value, "mapped", True):
+            return value
         if unit.same:
             value = broadcast_to(value, shape=(self.axis.size, *shape_of(value)))
         axis = normalize_axis(f"{self.name}: out_axes", out_axis, ndim_of(value))
@@ -337,14 +357,17 @@ def merge_parts(name, parts, column):
 
     parts: the numbers of the lanes of each. column: a `Stacked` from each.
     """
-    if len(parts) == 1:
+    if len(parts) == 1 or not any(getattr(s.value, "mapped", True) for s in column):
         return column[0]
     values = _alike(name, column)
     wide = [
         broadcast_to(v, shape=(len(part), *shape_of(v))) if s.same else v
         for v, s, part in zip(values, column, parts, strict=True)
     ]
-    order = np.argsort(np.concatenate([np.asarray(p) for p in parts]))
+    if any([isinstance(part, Layer) for part in parts]):
+        order = argsort(concatenate([p if isinstance(p, Layer) else np.asarray(p, np.intp) for p in parts]))
+    else:
+        order = np.argsort(np.concatenate([np.asarray(p) for p in parts]))
     return Stacked(_pick(concatenate(wide, axis=0), order), False)
 
 

@@ -14,6 +14,7 @@ import zlib
 import numpy as np
 
 from ..ad import Dual, Reverse
+from ..ad.tape import Taped
 from ..dispatch import LaneSplitError, Layer, open_runs
 from ..dsl import Batched, Replicated, Traced, broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
@@ -27,7 +28,7 @@ class Restart(BaseException):
     """Lanes of different ranks turn out to go different ways after a collective: all ranks run the map again."""
 
 
-KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Traced)}
+KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Taped, Traced)}
 
 
 def meet(blocks, place, detail=None):
@@ -152,7 +153,7 @@ def _wrapped(x, kind, run):
     cls = kind[run.depth]
     if kind is Dual:
         return cls(x, zeros_like(x), run)
-    if kind is Reverse:
+    if issubclass(kind, Reverse):
         run.append(((), (), x, ()))  # a node without parents
         return cls(x, run, len(run.tape) - 1)
     if kind is Traced:

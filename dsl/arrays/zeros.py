@@ -41,6 +41,8 @@ class Zeros(Container):
            [1., 1., 1., 1.]])
     """
 
+    always_zero = True
+
     def __init__(self, shape, dtype=np.float64):
         self.shape = tuple(int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
         self.dtype = np.dtype(dtype)

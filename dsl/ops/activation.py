@@ -26,12 +26,12 @@ def _shares(power):
     return [lambda z, x, y: share(power, x, z), lambda z, x, y: share(power, y, z)]
 
 
-@elementwise(partials=_shares(exp), samples=two)
+@elementwise(partials=_shares(exp), c="logaddexp({0}, {1})", samples=two)
 def logaddexp(x, y, /):
     """log(exp(x) + exp(y)) without overflow, element by element. x, y: real arrays. Slopes where the value is -inf are 0."""
 
 
-@elementwise(partials=_shares(exp2), samples=two)
+@elementwise(partials=_shares(exp2), c="logaddexp2({0}, {1})", samples=two)
 def logaddexp2(x, y, /):
     """log2(2**x + 2**y) without overflow, element by element. x, y: real arrays. Slopes where the value is -inf are 0."""
 
@@ -45,11 +45,11 @@ def softplus(x, /):
 @composite(kernel=None, numpy=(), samples=one)
 def log_sigmoid(x, /):
     """Logarithm of `expit` without underflow, element by element."""
-    return negative(logaddexp(negative(x), 0.0))
+    return negative(logaddexp(subtract(0.0, x), 0.0))  # no negative(x), which wraps around for unsigned integers
 
 
 @elementwise(
-    partials=[lambda y, x: multiply(y, expit(negative(x)))], kernel="special.expit", numpy=(), c="1 / (1 + exp(-{0}))",
+    partials=[lambda y, x: multiply(y, expit(negative(x)))], kernel="special.expit", numpy=(), c="expit({0})",
     samples=[*one, case(complex_normal(3))],
 )  # fmt: skip
 def expit(x, /):

@@ -1,5 +1,8 @@
 """Arithmetic: sums, products, quotients, rounding, extrema."""
 
+import numpy as np
+
+from ...dispatch import Array
 from ..avals import is_number
 from ..card import case, complex_normal, composite, elementwise, integers, normal, positives
 from .compare import equal, greater, less, where
@@ -9,7 +12,7 @@ two_complex = [case(complex_normal(3), normal(3)), case(normal(2, 1), complex_no
 one = [case(normal(3)), case(normal(2, 3)), case(normal())]
 
 
-@elementwise(partials=[1, 1], c="{0} + {1}", samples=two + two_complex)
+@elementwise(partials=[1, 1], c={"b": "{0} || {1}", "iufc": "{0} + {1}"}, samples=two + two_complex)
 def add(x, y, /):
     """Sum of two arrays, element by element.
 
@@ -27,13 +30,31 @@ def subtract(x, y, /):
     """Difference x - y, element by element. x, y: numeric arrays (not boolean), shapes that broadcast."""
 
 
-@elementwise(partials=[lambda z, x, y: y, lambda z, x, y: x], c="{0} * {1}", samples=two + two_complex)
+@elementwise(partials=[lambda z, x, y: y, lambda z, x, y: x],
+             c={"b": "{0} && {1}", "iuf": "{0} * {1}", "c": "multiply({0}, {1})"},
+             samples=two + two_complex)  # fmt: skip
 def multiply(x, y, /):
     """Product of two arrays, element by element. x, y: numeric arrays, shapes that broadcast."""
 
 
+def convolved(op, k, a, b, start=0):
+    """The sum of op(a(j), b(k - j)) for j from start to k: coefficient k of a product of Taylor series (Cauchy)."""
+    y = None
+    for j in range(start, k + 1):
+        p, q = a(j), b(k - j)
+        if p is not None and q is not None:
+            term = op(p, q)
+            y = term if y is None else add(y, term)
+    return y
+
+
+@multiply.rule("taylor")
+def multiply_taylor(k, z, x, y):
+    return convolved(multiply, k, x, y)
+
+
 @elementwise(
-    c="{0} / {1}",
+    c={"f": "{0} / {1}", "c": "divide({0}, {1})"},
     samples=[
         case(normal(3), positives(3)), case(normal(2, 3), positives(3)), case(complex_normal(3), complex_normal(3)),
         case(normal(3), 4),
@@ -43,9 +64,61 @@ def divide(x, y, /):
     """Quotient x / y in floating point, element by element; integers are converted first, as in NumPy."""
 
 
-def masked_product(ct, p):
-    """ct * p, where a zero ct stays zero even if p is infinite or not a number."""
-    return where(equal(ct, 0), 0.0, multiply(ct, p))
+@elementwise(
+    kernel=None,
+    c="({0} == 0 ? 0 : {0} * {1})",
+    samples=[*two, *two_complex, case(lambda rng: np.array([0.0, 2.0, 0.0]), normal(3))],
+)
+def masked_product(x, y, /):
+    """x * y, where a zero x gives zero even if y is infinite or not a number, element by element; for rules.
+
+    Linear in x and in y, so that derivatives by a cotangent x that happens to be zero are those of the product.
+    """
+
+
+@masked_product.method
+def masked_product_of_any(x: Array, y: Array, /):
+    return where(equal(x, 0), False, multiply(x, y))  # a zero of any dtype
+
+
+@masked_product.rule("jvp")
+def masked_product_jvp(dxs, z, x, y):
+    dx, dy = dxs
+    parts = [masked_product(a, b) for a, b in ((dx, y), (x, dy)) if a is not None and b is not None]
+    return parts[0] if len(parts) == 1 else add(*parts)
+
+
+masked_product.rule("vjp")([lambda ct, z, x, y: masked_product(ct, y), lambda ct, z, x, y: masked_product(x, ct)])
+
+
+@elementwise(
+    kernel=None,
+    c="({0} == 0 ? 0 : {0} / {1})",
+    samples=[case(normal(3), positives(3)), case(lambda rng: np.array([0.0, 2.0]), positives(3, 2)),
+             case(complex_normal(3), complex_normal(3))],
+)  # fmt: skip
+def masked_quotient(x, y, /):
+    """x / y, where a zero x gives zero even over zero, element by element; for rules. Linear in x."""
+
+
+@masked_quotient.method
+def masked_quotient_of_any(x: Array, y: Array, /):
+    return where(equal(x, 0), 0.0, divide(x, y))
+
+
+@masked_quotient.rule("jvp")
+def masked_quotient_jvp(dxs, z, x, y):
+    dx, dy = dxs
+    dz = None if dy is None else negative(masked_product(dy, masked_quotient(z, y)))
+    if dx is None:
+        return dz
+    return masked_quotient(dx, y) if dz is None else add(masked_quotient(dx, y), dz)
+
+
+masked_quotient.rule("vjp")([
+    lambda ct, z, x, y: masked_quotient(ct, y),
+    lambda ct, z, x, y: negative(masked_product(ct, masked_quotient(z, y))),
+])
 
 
 def over_or_zero(x, y):
@@ -56,7 +129,15 @@ def over_or_zero(x, y):
 
 def _over(dx, y):
     """dx / y, where a zero dx stays zero even over zero."""
-    return divide(dx, y) if is_number(y) else where(equal(dx, 0), 0.0, divide(dx, y))
+    return divide(dx, y) if is_number(y) else masked_quotient(dx, y)
+
+
+def quotient_taylor(k, z, x, y):
+    """From x = z y: what is left of x(k) when the known coefficients of z have had their share."""
+    known, rest = convolved(lambda q, p: masked_product(p, q), k, y, z, start=1), x(k)
+    if known is not None:
+        rest = negative(known) if rest is None else subtract(rest, known)
+    return None if rest is None else _over(rest, y(0))
 
 
 @divide.rule("jvp")
@@ -74,13 +155,25 @@ divide.rule("vjp")([
 ])
 
 
-@elementwise(differentiable=False, samples=[case(normal(3), positives(3)), case(integers(4), 3)])
+divide.rule("taylor")(quotient_taylor)
+masked_quotient.rule("taylor")(quotient_taylor)
+
+
+@masked_product.rule("taylor")
+def masked_product_taylor(k, z, x, y):
+    return convolved(masked_product, k, x, y)
+
+
+@elementwise(
+    differentiable=False, c="floor_divide({0}, {1})", samples=[case(normal(3), positives(3)), case(integers(4), 3)]
+)
 def floor_divide(x, y, /):
     """Largest whole number not above x / y, element by element. Its derivative is zero where it has one."""
 
 
 @elementwise(
     partials=[1, lambda z, x, y: negative(floor_divide(x, y))],
+    c="remainder({0}, {1})",
     samples=[case(normal(3), positives(3)), case(normal(2, 3), positives(3)), case(integers(4), 3)],
 )
 def remainder(x, y, /):
@@ -100,34 +193,38 @@ def positive(x, /):
 @elementwise(
     partials=[lambda y, x: negative(multiply(y, y))],
     singular=True,
-    c="1 / {0}",
+    c={"f": "1 / {0}", "c": "reciprocal({0})"},
     samples=[case(positives(3)), case(complex_normal(2, 2))],
 )
 def reciprocal(x, /):
     """1 / x, element by element. x: floating or complex array (integers are divided as whole numbers, as in NumPy)."""
 
 
-@elementwise(partials=[lambda y, x: multiply(2, x)], c="{0} * {0}", samples=[*one, case(complex_normal(3))])
+@elementwise(partials=[lambda y, x: add(x, x)],
+             c={"b": "{0}", "iuf": "{0} * {0}", "c": "multiply({0}, {0})"},
+             samples=[*one, case(complex_normal(3))])  # fmt: skip
 def square(x, /):
     """x * x, element by element."""
 
 
-@elementwise(samples=[case(normal(3)), case(integers(3, low=-3, high=3)), case(complex_normal(3))])
+@elementwise(
+    c={"iuf": "sign({0})"}, samples=[case(normal(3)), case(integers(3, low=-3, high=3)), case(complex_normal(3))]
+)
 def sign(x, /):
     """Sign, element by element: -1, 0 or 1 (constant under derivatives); x / |x| for complex x, 0 at 0 with slope 0."""
 
 
-@elementwise(differentiable=False, c="floor({0})", samples=one)
+@elementwise(differentiable=False, c={"biu": "{0}", "f": "floor({0})"}, samples=one)
 def floor(x, /):
     """Largest whole number not above x, element by element, in x's dtype."""
 
 
-@elementwise(differentiable=False, c="ceil({0})", samples=one)
+@elementwise(differentiable=False, c={"biu": "{0}", "f": "ceil({0})"}, samples=one)
 def ceil(x, /):
     """Smallest whole number not below x, element by element, in x's dtype."""
 
 
-@elementwise(differentiable=False, c="trunc({0})", samples=one)
+@elementwise(differentiable=False, c={"biu": "{0}", "f": "trunc({0})"}, samples=one)
 def trunc(x, /):
     """x without its fraction, element by element, in x's dtype."""
 
@@ -148,7 +245,7 @@ def _smaller(x, y):
 
 @elementwise(
     partials=[lambda z, x, y: _larger(x, y), lambda z, x, y: _larger(y, x)],
-    c="({0} > {1} || {0} != {0}) ? {0} : {1}",
+    c={"b": "{0} || {1}", "iufc": "maximum({0}, {1})"},
     samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
 )
 def maximum(x, y, /):
@@ -157,7 +254,7 @@ def maximum(x, y, /):
 
 @elementwise(
     partials=[lambda z, x, y: _smaller(x, y), lambda z, x, y: _smaller(y, x)],
-    c="({0} < {1} || {0} != {0}) ? {0} : {1}",
+    c={"b": "{0} && {1}", "iufc": "minimum({0}, {1})"},
     samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
 )
 def minimum(x, y, /):

@@ -21,19 +21,21 @@ def bitwise_xor(x, y, /):
     """Bits set in exactly one, element by element. x, y: integer or boolean arrays. Raises DTypeError for others."""
 
 
-# no C expression: ~ of a C truth value is not its negation, and shifting by the width or more is undefined there
 @elementwise(
-    differentiable=False, kernel="invert", samples=[case(integers(4, low=-9)), case(booleans(2, 3)), case(booleans())]
+    differentiable=False,
+    kernel="invert",
+    c={"b": "!{0}", "iu": "~{0}"},
+    samples=[case(integers(4, low=-9)), case(booleans(2, 3)), case(booleans())],
 )
 def bitwise_invert(x, /):
     """All bits exchanged, element by element; `not` for booleans. Raises DTypeError for other dtypes than these."""
 
 
-@elementwise(differentiable=False, kernel="left_shift", samples=shifts)
+@elementwise(differentiable=False, kernel="left_shift", c="shift_left({0}, {1})", samples=shifts)
 def bitwise_left_shift(x, y, /):
     """x times 2**y, element by element, overflowing bits dropped. Integer arrays. Raises DTypeError for others."""
 
 
-@elementwise(differentiable=False, kernel="right_shift", samples=shifts)
+@elementwise(differentiable=False, kernel="right_shift", c="shift_right({0}, {1})", samples=shifts)
 def bitwise_right_shift(x, y, /):
     """x over 2**y, rounded down, element by element. Integer arrays. Raises DTypeError for others."""

@@ -17,22 +17,22 @@ def not_equal(x, y, /):
     """x != y, element by element, boolean."""
 
 
-@elementwise(differentiable=False, c="{0} < {1}", samples=two)
+@elementwise(differentiable=False, c={"biuf": "{0} < {1}", "c": "less({0}, {1})"}, samples=two)
 def less(x, y, /):
     """x < y, element by element, boolean. x, y: real arrays."""
 
 
-@elementwise(differentiable=False, c="{0} <= {1}", samples=two)
+@elementwise(differentiable=False, c={"biuf": "{0} <= {1}", "c": "less_equal({0}, {1})"}, samples=two)
 def less_equal(x, y, /):
     """x <= y, element by element, boolean. x, y: real arrays."""
 
 
-@elementwise(differentiable=False, c="{0} > {1}", samples=two)
+@elementwise(differentiable=False, c={"biuf": "{0} > {1}", "c": "less({1}, {0})"}, samples=two)
 def greater(x, y, /):
     """x > y, element by element, boolean. x, y: real arrays."""
 
 
-@elementwise(differentiable=False, c="{0} >= {1}", samples=two)
+@elementwise(differentiable=False, c={"biuf": "{0} >= {1}", "c": "less_equal({1}, {0})"}, samples=two)
 def greater_equal(x, y, /):
     """x >= y, element by element, boolean. x, y: real arrays."""
 
@@ -80,6 +80,7 @@ def isfinite(x, /):
         case(booleans(3), complex_normal(3), normal(3)),
     ],
     c="{0} ? {1} : {2}",
+    selects=True,
 )
 def where(condition, x, y, /):
     """x where the condition is true, y elsewhere, element by element.

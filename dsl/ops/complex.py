@@ -19,17 +19,17 @@ def is_complex(x):
     return dtype_of(x).kind == "c"
 
 
-@elementwise(numpy=("real",), samples=both)
+@elementwise(numpy=("real",), c={"biuf": "{0}", "c": "real({0})"}, samples=both)
 def real(x, /):
     """Real part of each element."""
 
 
-@elementwise(numpy=("imag",), samples=both)
+@elementwise(numpy=("imag",), c={"biuf": "0", "c": "imag({0})"}, samples=both)
 def imag(x, /):
     """Imaginary part of each element; zeros for real x."""
 
 
-@elementwise(numpy=("conjugate",), kernel="conjugate", samples=both)
+@elementwise(numpy=("conjugate",), kernel="conjugate", c={"biuf": "{0}", "c": "conj({0})"}, samples=both)
 def conj(x, /):
     """Complex conjugate of each element."""
 
@@ -49,7 +49,7 @@ def _unit(y, x):
     return over_or_zero(conj(x), y)
 
 
-@elementwise(kernel="abs", numpy=("absolute",), c="fabs({0})", samples=both)
+@elementwise(kernel="abs", numpy=("absolute",), c="abs({0})", samples=both)
 def abs(x, /):
     """Absolute value of each element, real. Convention: the slope at 0 is 0."""
 
@@ -74,7 +74,7 @@ def _turn(x):
     return multiply(over_or_zero(conj(x), add(square(real(x)), square(imag(x)))), -1j)
 
 
-@elementwise(samples=[case(complex_normal(3)), case(complex_normal(2, 3)), case(normal(3))])
+@elementwise(c="angle({0})", samples=[case(complex_normal(3)), case(complex_normal(2, 3)), case(normal(3))])
 def angle(x, /):
     """Angle of each element in the complex plane, radians, in [-π, π]; its slope at 0 counts as 0."""
 
@@ -83,7 +83,7 @@ angle.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _turn(x))))
 angle.rule("vjp")([lambda ct, y, x: multiply(ct, _turn(x))])
 
 
-@elementwise(kernel=None, numpy=("astype",), samples=[case(normal(3), dtype=np.dtype("complex128"))])
+@elementwise(kernel=None, numpy=("astype",), c="{0}", samples=[case(normal(3), dtype=np.dtype("complex128"))])
 def astype(x, /, dtype, copy=True, device=None):
     """The elements converted to another dtype. Complex to real keeps the real part, under derivatives too.
 

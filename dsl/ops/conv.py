@@ -11,9 +11,12 @@ from ...dispatch import ShapeError, describe
 from ..avals import Aval, infer, ndim_of, shape_of
 from ..avals import aval_of as aval
 from ..card import bilinear, case, complex_normal, normal
+from .arithmetic import add
 from .create import zeros_like
-from .shape import broadcast_to, moveaxis, reshape
-from .windows import pads, per_axis, positions
+from .indexing import Slice, index, index_set
+from .reduce import sum
+from .shape import broadcast_to, expand_dims, moveaxis, reshape
+from .windows import overlap_add, pads, per_axis, positions, sliding_windows
 
 
 def _shown(x):
@@ -204,3 +207,65 @@ def _declare_batch(op, weight):
 _declare_batch(conv, weight=True)
 _declare_batch(conv_input, weight=True)
 _declare_batch(conv_weight, weight=False)
+
+
+# ---------------------------------------------------------------------- what they read
+def _padded(x, padding, back=False):
+    """x with zeros around its space, or (back) without what lies around."""
+    lengths = [(before, n if back else n + before + after) for n, (before, after) in zip(shape_of(x)[2:], padding)]
+    if back:
+        cut = [Slice((before, n - after, None)) for n, (before, after) in zip(shape_of(x)[2:], padding)]
+        return index(x, spec=(Slice((None,) * 3), Slice((None,) * 3), *cut))
+    wide = zeros_like(x, shape=(*shape_of(x)[:2], *[n for _, n in lengths]))
+    inside = [Slice((before, before + n, None)) for n, (before, _) in zip(shape_of(x)[2:], padding)]
+    return index_set(wide, x, spec=(Slice((None,) * 3), Slice((None,) * 3), *inside))
+
+
+def _seen_by(x, kernel, strides, padding, dilation, groups):
+    """The windows of x: (batch, groups, channels of a group, *kernel, *positions)."""
+    strides, padding, dilation, _ = geometry("conv", shape_of(x)[2:], kernel, strides, padding, dilation)
+    seen = sliding_windows(_padded(x, padding), window=kernel, strides=strides, dilation=dilation)
+    return reshape(seen, shape=(shape_of(x)[0], groups, shape_of(x)[1] // groups, *shape_of(seen)[2:]))
+
+
+def _to_each(x, axis, count, shape):
+    """A sum over an axis as the value of all `count` positions there, in another shape."""
+    x = expand_dims(x, axis)
+    return reshape(broadcast_to(x, shape=(*shape_of(x)[:axis], count, *shape_of(x)[axis + 1 :])), shape=shape)
+
+
+@conv.rule("depends")
+def conv_depends(x, w, strides=1, padding="valid", dilation=1, groups=1):
+    """All of a window and of its group's channels; all of a kernel."""
+    kernel, out = shape_of(w)[2:], shape_of(w)[0]
+    seen = _seen_by(x, kernel, strides, padding, dilation, groups)
+    count, places = len(kernel), shape_of(seen)[3 + len(kernel) :]
+    read = sum(seen, axis=tuple(range(2, 3 + count)))
+    weights = sum(w, axis=tuple(range(1, 2 + count)))
+    shape = (shape_of(x)[0], out, *places)
+    return add(_to_each(read, 2, out // groups, shape), reshape(weights, shape=(out, *(1,) * count)))
+
+
+@conv_input.rule("depends")
+def conv_input_depends(y, w, space, strides=1, padding="valid", dilation=1, groups=1):
+    (batch, out, *places), (_, channels, *kernel) = shape_of(y), shape_of(w)
+    count = len(kernel)
+    strides, padding, dilation, _ = geometry("conv_input", space, kernel, strides, padding, dilation)
+    laid = sum(reshape(y, shape=(batch, groups, out // groups, *places)), axis=2)
+    laid = reshape(laid, shape=(batch, groups, *(1,) * count, *places))
+    laid = broadcast_to(laid, shape=(batch, groups, *kernel, *places))
+    wide = tuple(n + before + after for n, (before, after) in zip(space, padding))
+    laid = _padded(overlap_add(laid, space=wide, strides=strides, dilation=dilation), padding, back=True)
+    weights = sum(reshape(w, shape=(groups, out // groups, channels, *kernel)), axis=(1, *range(3, 3 + count)))
+    shape = (batch, channels * groups, *space)
+    return add(_to_each(laid, 2, channels, shape), reshape(weights, shape=(channels * groups, *(1,) * count)))
+
+
+@conv_weight.rule("depends")
+def conv_weight_depends(x, y, kernel, strides=1, padding="valid", dilation=1, groups=1):
+    kernel, out = tuple(kernel), shape_of(y)[1]
+    count = len(kernel)
+    seen = sum(_seen_by(x, kernel, strides, padding, dilation, groups), axis=(0, *range(3 + count, 3 + 2 * count)))
+    results = sum(y, axis=(0, *range(2, 2 + count)))
+    shape = (out, shape_of(x)[1] // groups, *kernel)
+    return add(_to_each(seen, 1, out // groups, shape), reshape(results, shape=(out, *(1,) * (count + 1))))

@@ -5,11 +5,14 @@ import numpy as np
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, dtype_of, shape_of
 from ..card import bilinear, case, complex_normal, composite, normal
+from .arithmetic import add
 from .complex import conj
 from .conv import conv
 from .create import zeros_like
 from .indexing import Slice, index
+from .reduce import sum
 from .shape import concatenate, reshape
+from .windows import sliding_windows
 
 REVERSED = (Slice((None, None, -1)),)
 
@@ -84,6 +87,19 @@ def convolve_batch(size, xs, batched, mode="full"):
     w = index(reshape(v, shape=(-1, 1, n)), spec=(Ellipsis, *REVERSED))
     y = conv(x, w, padding=n - 1, groups=size if both else 1)
     return _part(reshape(y, shape=(size, -1)), start, length)
+
+
+@convolve.rule("depends")
+def convolve_depends(a, v, mode="full"):
+    """All of each sequence that lies below the other."""
+
+    def below(x, n):
+        zeros = zeros_like(x, shape=(n - 1,))
+        return sum(sliding_windows(concatenate([zeros, x, zeros]), window=n), axis=0)
+
+    start, length = extent("convolve", a, v, mode)
+    both = add(below(a, shape_of(v)[0]), below(v, shape_of(a)[0]))
+    return _part(both, start, length)
 
 
 @composite(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dispatch import Array, Container, DeviceMismatchError, DTypeError, Layer, PolyadError, ShapeError, describe, tree
 from ...dispatch.resolve import load_library
-from ..avals import dtype_of, ndim_of, shape_of
+from ..avals import UNKNOWN, dtype_of, ndim_of, shape_of
 from ..card import operations
 from ..libraries import Scalar, asarray_like, bottom, creator, namespace
 from .arithmetic import add, multiply, subtract
@@ -110,6 +110,8 @@ def _make_like(name, x, dtype, shape, *value, device=None):
     """By the innermost array of x. Like a number: a NumPy scalar, which mixes with the arrays of every device."""
     if not (isinstance(x, Scalar) or _is_array(x)) or dtype_of(x).kind not in "biufc":
         raise DTypeError(f"{name}_like: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
+    if shape is None and isinstance(x, Layer) and UNKNOWN in shape_of(x):
+        return operations["uniform"](x, value=value[0] if value else name == "ones", dtype=dtype)
     example = bottom(x)
     dtype = dtype_of(x) if dtype is None else dtype
     shape = shape_of(x) if shape is None else shape

@@ -1,6 +1,7 @@
 """Cumulative sums and products, and differences of neighbours."""
 
 import math
+import string
 
 import numpy as np
 
@@ -106,6 +107,22 @@ def _cumulate_lanes(cumulate, size, x, axis, dtype):
     if axis is None:
         return cumulate(reshape(x, shape=(size, math.prod(shape_of(x)[1:]))), axis=1, dtype=dtype)
     return cumulate(x, axis=normalize_axis(cumulate.__name__, axis, ndim_of(x) - 1) + 1, dtype=dtype)
+
+
+def _cumulated_from(cumulate):
+    """What `cumulate` reads: along the axis all positions up to its own."""
+
+    @cumulate.rule("depends")
+    def depends(x, axis=None, dtype=None):
+        if axis is None and ndim_of(x) != 1:
+            return cumulate(ravel(x), axis=0, dtype=dtype)
+        letters = string.ascii_lowercase[: ndim_of(x)]
+        along = letters[0 if axis is None else axis]
+        return f"{letters.replace(along, along.upper())}->{letters}"
+
+
+_cumulated_from(cumsum)
+_cumulated_from(cumprod)
 
 
 # ---------------------------------------------------------------------- the array API's form

@@ -33,6 +33,7 @@ def det_shape(x):
 det.rule("jvp")(lambda dxs, y, x: sum(multiply(matrix_transpose(adjugate(x)), dxs[0]), axis=(-2, -1)))
 det.rule("vjp")([lambda ct, y, x: multiply(_on_matrices(ct), matrix_transpose(adjugate(x)))])
 det.rule("batch")(lanes_lead(det))
+det.rule("depends")("ab->")
 
 
 def _on_matrices(v):
@@ -72,6 +73,7 @@ def adjugate_jvp(dxs, y, x):
 
 
 adjugate.rule("batch")(lanes_lead(adjugate))
+adjugate.rule("depends")("ab->ij")
 
 
 class SlogdetResult(NamedTuple):
@@ -116,3 +118,4 @@ def slogdet_vjp(i, ct, y, x):
 
 
 slogdet.rule("batch")(lanes_lead(slogdet))
+slogdet.rule("depends")("ab->,")

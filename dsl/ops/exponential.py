@@ -112,8 +112,9 @@ def _power_y(z, x):
 
 
 def _times_slope(dx, x, y):
-    regular = is_number(y) and y in (1, 2)  # slopes 1 and 2x: finite wherever x is
-    return multiply(dx, _power_x(x, y)) if regular else masked_product(dx, _power_x(x, y))
+    if type(y) in (int, float) and 1 <= y < 64 and y == int(y):  # a slope that is finite wherever x is
+        return dx if y == 1 else multiply(dx, multiply(y, x if y == 2 else power(x, y - 1)))
+    return masked_product(dx, _power_x(x, y))
 
 
 @power.rule("jvp")
@@ -129,3 +130,18 @@ power.rule("vjp")([
     lambda ct, z, x, y: _times_slope(ct, x, y),
     lambda ct, z, x, y: masked_product(ct, _power_y(z, x)),
 ])
+
+
+@power.rule("taylor")
+def power_taylor(k, z, x, y):
+    """For a number y, from z' x = y z x': k x(0) z(k) = Σ (y j - (k - j)) x(j) z(k - j). Without a division at zero for
+    whole y, there by the jvp rule."""
+    p = y(0)
+    if not is_number(p) or (p == int(p.real) and 0 <= p.real < 64 if isinstance(p, complex) else p == int(p) and 0 <= p < 64):
+        return NotImplemented
+    total = None
+    for j in range(1, k + 1):
+        if x(j) is not None and z(k - j) is not None:
+            term = multiply((p * j - (k - j)) / k, multiply(x(j), z(k - j)))
+            total = term if total is None else add(total, term)
+    return None if total is None else over_or_zero(total, x(0))

@@ -40,7 +40,7 @@ def tall_or_wide(kind=normal):
 
 # ---------------------------------------------------------------------- Cholesky
 @opaque(
-    home="linalg",
+    home="linalg", raises=True,
     no_rule={"samples": "the matrices and their tangents must be Hermitian; tests/dsl/test_linalg.py composes it with that"},
 )
 def cholesky(x, /, upper=False):
@@ -70,6 +70,7 @@ def cholesky_jvp(dxs, y, x, upper=False):
 
 
 cholesky.rule("batch")(lanes_lead(cholesky))
+cholesky.rule("depends")("ab->ij")
 
 
 # ---------------------------------------------------------------------- QR
@@ -119,6 +120,7 @@ def qr_jvp(dxs, y, x, mode="reduced"):
 
 
 qr.rule("batch")(lanes_lead(qr))
+qr.rule("depends")("ab->ij,kl")
 
 
 # ---------------------------------------------------------------------- LU
@@ -167,6 +169,7 @@ def lu_jvp(dxs, y, x):
 
 
 lu.rule("batch")(lanes_lead(lu))
+lu.rule("depends")("ab->hi,jk,lm")
 
 
 # ---------------------------------------------------------------------- singular values
@@ -179,7 +182,7 @@ class SVDResult(NamedTuple):
 
 
 @opaque(
-    home="linalg",
+    home="linalg", raises=True,
     samples=[
         case(normal(3, 3)),
         *[case(make, full_matrices=False) for make in (normal(3, 3), normal(4, 2), normal(2, 3), normal(2, 3, 2))],
@@ -250,9 +253,10 @@ def svd_jvp(dxs, y, x, full_matrices=True):
 
 
 svd.rule("batch")(lanes_lead(svd))
+svd.rule("depends")("ab->ij,k,lm")
 
 
-@opaque(home="linalg", samples=[*tall_or_wide(), case(complex_normal(3, 2))])
+@opaque(home="linalg", raises=True, samples=[*tall_or_wide(), case(complex_normal(3, 2))])
 def svdvals(x, /):
     """Singular values of matrices, shape (…, m, n) to (…, min(m, n)), real, descending.
 
@@ -271,10 +275,11 @@ def svdvals_jvp(dxs, y, x):
 
 
 svdvals.rule("batch")(lanes_lead(svdvals))
+svdvals.rule("depends")("ab->i")
 
 
 # ---------------------------------------------------------------------- pseudoinverse and rank
-@opaque(home="linalg", numpy=(), samples=[*tall_or_wide(), *tall_or_wide(complex_normal)])
+@opaque(home="linalg", raises=True, numpy=(), samples=[*tall_or_wide(), *tall_or_wide(complex_normal)])
 def pinv(x, /, rtol=None):
     """Moore-Penrose inverse of matrices, shape (…, m, n) to (…, n, m).
 
@@ -303,6 +308,7 @@ def pinv_jvp(dxs, y, x, rtol=None):
 
 
 pinv.rule("batch")(lanes_lead(pinv))
+pinv.rule("depends")("ab->ij")
 
 
 @composite(home="linalg", kernel=None, numpy=(), differentiable=False, samples=tall_or_wide())

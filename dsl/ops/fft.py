@@ -7,6 +7,7 @@ coefficients that stand for two.
 """
 
 import functools
+import string
 
 import numpy as np
 
@@ -133,6 +134,11 @@ def _declare_shape(op, length):
     def shape(x, n=None, axis=-1, norm=None):
         axis, n = transform_length(name, x, n, axis, norm)
         return Aval((*x.shape[:axis], length(n), *x.shape[axis + 1 :]), _result_dtype(name, x.dtype))
+
+    @op.rule("depends")
+    def depends(x, n=None, axis=-1, norm=None):
+        letters = string.ascii_lowercase[: ndim_of(x)]
+        return f"{letters}->{letters.replace(letters[axis], 'z')}"
 
     @op.rule("batch")
     def batch(size, xs, batched, n=None, axis=-1, norm=None):

@@ -12,6 +12,7 @@ from .complex import abs, imag, real
 from .create import zeros_like
 from .cumulative import cumsum, diff
 from .indexing import getitem
+from .reduce import all
 from .shape import concatenate
 
 
@@ -25,6 +26,7 @@ def _with_imaginary(rng):
 
 @elementwise(
     partials=[1, lambda y, x1, x2: negative(trunc(divide(x1, x2)))],
+    c="fmod({0}, {1})",
     samples=[case(lambda rng: np.array([-3.3, 2.5, 7.1]), positives(3)), case(lambda rng: np.array(-5.2), positives(2, 2))],
 )
 def fmod(x1, x2, /):
@@ -53,6 +55,19 @@ def isreal(x, /):
 def iscomplex(x, /):
     """Whether each element has an imaginary part other than 0."""
     return logical_not(isreal(x))
+
+
+@composite(kernel=None, numpy=("real_if_close",), samples=[case(normal(3)), case(normal(2, 3), tol=1)])
+def real_if_close(x, /, tol=100):
+    """The real part of x if all of its imaginary parts are near 0, else x itself.
+
+    tol: how near, in units of the dtype's precision; a number of at most 1 is the bound itself. Which of the two it is
+    depends on the values: lanes that differ in it, and a trace of complex numbers, raise an error that says so.
+    """
+    if dtype_of(x).kind != "c":
+        return x
+    bound = tol * float(np.finfo(dtype_of(x)).eps) if tol > 1 else tol
+    return real(x) if all(less(abs(imag(x)), bound)) else x
 
 
 @composite(

@@ -34,7 +34,7 @@ def gamma(x, /):
     """Γ(x), element by element; NaN at the negative whole numbers. Random numbers: `polyad.random.gamma`."""
 
 
-@special("digamma", partials=[lambda y, x: polygamma(1, x)], singular=True, samples=[*above_zero, negatives])
+@special("digamma", partials=[lambda y, x: polygamma(1, x)], singular=True, c="digamma({0})", samples=[*above_zero, negatives])
 def digamma(x, /):
     """Derivative of log Γ(x), element by element. x: real array (complex without derivative)."""
 
@@ -68,7 +68,7 @@ _by_order = "the derivative of a zeta function by its exponent has no kernel"
     partials=[no_slope("zeta", "x", _by_order), lambda y, x, q: negative(multiply(x, zeta(add(x, 1.0), q)))],
     singular=True,
     no_rule={"jvp": f"by x alone: {_by_order}"},
-    samples=[case(2.0, positives(3)), case(3.5, positives(2, 3))],
+    c="zeta({0}, {1})", samples=[case(2.0, positives(3)), case(3.5, positives(2, 3))],
 )
 def zeta(x, q, /):
     """Hurwitz zeta function, Σ (k + q)⁻ˣ over k = 0, 1, …, element by element; q = 1: Riemann's.
@@ -84,12 +84,12 @@ def _beta_slopes(times):
     return [lambda y, a, b: times(y, by(a, b)), lambda y, a, b: times(y, by(b, a))]
 
 
-@special("betaln", partials=_beta_slopes(lambda y, d: d), singular=True, samples=pairs)
+@special("betaln", partials=_beta_slopes(lambda y, d: d), singular=True, c="betaln({0}, {1})", samples=pairs)
 def betaln(a, b, /):
     """log |B(a, b)| = log |Γ(a) Γ(b) / Γ(a + b)|, element by element. a, b: real arrays, shapes broadcast."""
 
 
-@special("beta", partials=_beta_slopes(multiply), singular=True, samples=pairs)
+@special("beta", partials=_beta_slopes(multiply), singular=True, c="beta({0}, {1})", samples=pairs)
 def beta(a, b, /):
     """B(a, b) = Γ(a) Γ(b) / Γ(a + b), element by element. Random numbers: `polyad.random.beta`."""
 
@@ -106,7 +106,7 @@ _series = "no library has a kernel for it"
     partials=[no_slope("betainc", "a", _series), no_slope("betainc", "b", _series), _betainc_slope],
     singular=True,
     no_rule={"jvp": f"by a and b: {_series}"},
-    samples=[case(2.0, 1.5, fraction(3)), case(0.5, 3.0, fraction(2, 3))],
+    c="betainc({0}, {1}, {2})", samples=[case(2.0, 1.5, fraction(3)), case(0.5, 3.0, fraction(2, 3))],
 )
 def betainc(a, b, x, /):
     """Regularized incomplete beta function, the distribution function of the beta distribution, element by element.
@@ -147,7 +147,7 @@ shapes = [case(positives(3), positives(3)), case(above_one(2, 3), positives(3)),
     "gammainc",
     partials=[lambda y, a, x: gammainc_da(a, x), lambda y, a, x: gamma_density(a, x)],
     singular=True,
-    samples=shapes,
+    c="gammainc({0}, {1})", samples=shapes,
 )
 def gammainc(a, x, /):
     """Regularized lower incomplete gamma function: the distribution function of the gamma distribution of shape a at x.
@@ -160,7 +160,7 @@ def gammainc(a, x, /):
     "gammaincc",
     partials=[lambda y, a, x: negative(gammainc_da(a, x)), lambda y, a, x: negative(gamma_density(a, x))],
     singular=True,
-    samples=shapes,
+    c="gammaincc({0}, {1})", samples=shapes,
 )
 def gammaincc(a, x, /):
     """1 - gammainc(a, x) without cancellation, element by element."""
@@ -199,7 +199,7 @@ def _quantile_slope(a, x):
         lambda x, a, p: divide(1.0, gamma_density(a, x)),
     ],
     singular=True,
-    samples=[case(positives(3), fraction(3)), case(above_one(2, 3), fraction(3))],
+    c="gammaincinv({0}, {1})", samples=[case(positives(3), fraction(3)), case(above_one(2, 3), fraction(3))],
 )
 def gammaincinv(a, p, /):
     """Quantile function of the gamma distribution: the x at which gammainc(a, x) is p, element by element.

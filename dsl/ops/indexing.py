@@ -6,13 +6,14 @@ so that indices may be batched or traced like any other array. Boolean arrays be
 
 import numpy as np
 
-from ...dispatch import Array, DTypeError, ShapeError, describe
-from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
+from ...dispatch import Array, DTypeError, Layer, ShapeError, describe
+from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, integers, linear, normal
 from ..libraries import asarray_like, host_copy
-from .arithmetic import multiply
+from .arithmetic import add, multiply
 from .compare import equal
 from .create import arange_like, zeros_like
+from .reduce import sum as total
 from .shape import broadcast_to, moveaxis, reshape
 
 ARRAY = "array"  # place of the next index array in a spec
@@ -25,21 +26,30 @@ class Slice(tuple):
         return ":".join("" if n is None else str(n) for n in self)
 
 
+def hashable(part):
+    """A slice as a `Slice`."""
+    ends = part.start, part.stop, part.step
+    for n in ends:
+        if n is not None and type(n) is not int:
+            return Slice([None if n is None else n.__index__() for n in ends])
+    return Slice(ends)
+
+
 def split_index(x, index):
     """An index as (spec, index arrays). Raises DTypeError for what does not index, IndexError for unfitting masks."""
     parts = index if isinstance(index, tuple) else (index,)
     spec, arrays, masks = [], [], []
     for part in parts:
-        if part is None or part is Ellipsis:
+        if part is None or part is Ellipsis or type(part) is int:
             spec.append(part)
-        elif isinstance(part, slice):
-            spec.append(Slice(None if n is None else n.__index__() for n in (part.start, part.stop, part.step)))
+        elif type(part) is slice:
+            spec.append(hashable(part))
         elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
             spec.append(int(part))
-        elif isinstance(part, (bool, np.bool_, list, np.ndarray, Array)):
+        elif isinstance(part, (bool, np.bool_, list, tuple, np.ndarray, Array)):
             place = len(spec)
             if _add_array(spec, arrays, part, x):
-                masks.append((place, np.shape(part) if isinstance(part, list) else shape_of(part)))
+                masks.append((place, np.shape(part) if isinstance(part, (list, tuple)) else shape_of(part)))
         else:
             raise DTypeError(
                 f"an index of {describe(x)} is {describe(part)}; indices are integers, slices, …, None or arrays"
@@ -63,9 +73,9 @@ def _check_mask(x, spec, place, shape):
 
 def _add_array(spec, arrays, part, x):
     """Add one index array and say whether it is a mask. Lists become arrays on x's device, masks positions there."""
-    listed = isinstance(part, (list, bool, np.bool_))
+    listed = isinstance(part, (list, tuple, bool, np.bool_))
     if listed:
-        part = np.asarray(part, dtype=np.intp if isinstance(part, list) and not part else None)
+        part = np.asarray(part, dtype=np.intp if isinstance(part, (list, tuple)) and not part else None)
     kind = dtype_of(part).kind
     if kind == "b":
         if not ndim_of(part):
@@ -86,17 +96,23 @@ def _add_array(spec, arrays, part, x):
 
 def join_index(spec, arrays):
     """The index that NumPy takes, from a spec and its arrays."""
+    if len(spec) == 1 and not arrays:
+        return (slice(*spec[0]),) if type(spec[0]) is Slice else spec
     left = iter(arrays)
-    parts = (next(left) if part is ARRAY else slice(*part) if isinstance(part, Slice) else part for part in spec)
-    return tuple(parts)
+    return tuple([next(left) if part is ARRAY else slice(*part) if type(part) is Slice else part for part in spec])
 
 
 def result_aval(x, arrays, spec):
     """Shape and dtype of x[index], found by indexing an array without memory of its own."""
-    model = np.broadcast_to(np.zeros((), np.bool_), shape_of(x))
+    shape, most = shape_of(x), None
+    if UNKNOWN in shape:  # stands for a length beyond all others
+        most = max([1, *shape, *[n for a in arrays for n in shape_of(a)]])
+        shape = tuple([1000 * most if n == UNKNOWN else n for n in shape])
+    model = np.broadcast_to(np.zeros((), np.bool_), shape)
     zeros = [np.zeros(shape_of(a), np.intp) for a in arrays]
     try:
-        return Aval(model[join_index(spec, zeros)].shape, dtype_of(x))
+        found = model[join_index(spec, zeros)].shape
+        return Aval(found if most is None else tuple([UNKNOWN if n > most else n for n in found]), dtype_of(x))
     except IndexError as error:
         raise IndexError(f"index: {error} (indexing {describe_shape(x)})") from None
 
@@ -138,8 +154,13 @@ def index_accumulate(total, ct, y, x, *arrays, spec):
     """Add the cotangent to that of all elements; NumPy arrays only."""
     if arrays:
         np.add.at(total, join_index(spec, arrays), ct)
-    else:
-        total[join_index(spec, arrays)] += ct
+        return
+    place = join_index(spec, arrays)
+    part = total[place]
+    if type(part) is np.ndarray:
+        np.add(part, ct, part)
+    else:  # one element
+        total[place] = part + ct
 
 
 def batched_index(size, x, arrays, batched, spec):
@@ -195,6 +216,9 @@ def _gather_unbatched(size, x, arrays, batched, spec):
 
 def getitem(x, index_, /):
     """x[index] as NumPy has it: integers, slices, ellipsis, None, integer and boolean arrays, mixed."""
+    kind = type(index_)
+    if kind is int or kind is slice:
+        return index(x, spec=(index_ if kind is int else hashable(index_),))
     spec, arrays = split_index(x, index_)
     return index(x, *arrays, spec=spec)
 
@@ -297,3 +321,45 @@ def _lane_arrays(arrays, batched):
 
 index_set.rule("batch")(_write_batch(index_set))
 index_add.rule("batch")(_write_batch(index_add))
+
+
+# ---------------------------------------------------------------------- what they read
+def _anywhere(x, arrays, spec):
+    """Where some positions are followed, they may be any along their axes: (function that gives all elements along these
+    axes the sum of them, arrays with 0 in place of such positions)."""
+    axes, axis = [], 0
+    left = iter(arrays)
+    for part in spec:
+        if part is Ellipsis:
+            axis = ndim_of(x) - _axes_of(spec[spec.index(Ellipsis) + 1 :])
+            continue
+        if part is ARRAY and isinstance(next(left), Layer):
+            axes.append(axis)
+        axis += part is not None
+    over = lambda x: broadcast_to(total(x, axis=tuple(axes), keepdims=True), shape=shape_of(x))
+    fixed = [asarray_like(np.zeros(shape_of(a), np.intp), a) if isinstance(a, Layer) else a for a in arrays]
+    return over, fixed
+
+
+def _axes_of(spec):
+    """How many axes of the array these parts of a spec are for."""
+    return len(spec) - spec.count(None)
+
+
+@index.rule("depends")
+def index_depends(x, *arrays, spec):
+    if not any([isinstance(a, Layer) for a in arrays]):
+        return None
+    over, fixed = _anywhere(x, arrays, spec)
+    return index(over(x), *fixed, spec=spec)
+
+
+def write_depends(x, v, *arrays, spec):
+    if not any([isinstance(a, Layer) for a in arrays]):
+        return None
+    over, fixed = _anywhere(x, arrays, spec)
+    return add(x, over(index_add(zeros_like(x), v, *fixed, spec=spec)))
+
+
+index_set.rule("depends")(write_depends)
+index_add.rule("depends")(write_depends)

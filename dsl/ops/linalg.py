@@ -94,6 +94,12 @@ def _product_for(a, b, matrices, x):
 matmul.rule("transpose")([_left, _right])
 
 
+@matmul.rule("depends")
+def matmul_depends(x, y):
+    left, right = "j" if ndim_of(x) == 1 else "ij", "j" if ndim_of(y) == 1 else "jk"
+    return f"{left},{right}->{left[:-1]}{right[1:]}"
+
+
 @matmul.rule("batch")
 def matmul_batch(size, xs, batched):
     x, y = xs
@@ -135,17 +141,27 @@ def _lanes_of_columns(x, y):
     return transpose(reshape(z, shape=(shape_of(x)[0], size, m)), axes=(1, 0, 2))
 
 
-@composite(samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3, 2)), case(normal(2, 3), 2.0)])
+@composite(
+    samples=[
+        case(normal(3), normal(3)), case(normal(2, 3), normal(3, 2)), case(normal(2, 3), 2.0),
+        case(normal(2, 2, 3), normal(4, 3, 2)), case(complex_normal(2, 3), normal(2, 2, 3, 1)),
+    ],
+)  # fmt: skip
 def dot(x, y, /):
-    """Inner product of two vectors, or matrix product of two matrices, or product with a number.
+    """Inner product of two vectors, matrix product of two matrices, or product with a number.
 
-    For more axes write `matmul` or `tensordot`: NumPy's dot then pairs axes that few expect. Raises ShapeError.
+    With more axes, as NumPy's dot: the last axis of x is paired with the last but one of y, and the result has the other
+    axes of x, then those of y; `matmul` goes through the leading axes of both together. Raises ShapeError.
     """
     if not ndim_of(x) or not ndim_of(y):
         return multiply(x, y)
-    if ndim_of(x) > 2 or ndim_of(y) > 2:
-        raise ShapeError("dot: more than two axes; use matmul")
-    return matmul(x, y)
+    if ndim_of(x) < 2 or ndim_of(y) < 3:
+        return matmul(x, y)
+    *lead, k, m = shape_of(y)
+    if shape_of(x)[-1] != k:
+        raise ShapeError(f"dot: the last axis of {describe(x)} and the last but one of {describe(y)} differ in length")
+    z = matmul(x, reshape(moveaxis(y, -2, 0), shape=(k, math.prod(lead) * m)))
+    return reshape(z, shape=(*shape_of(x)[:-1], *lead, m))
 
 
 @composite(samples=[case(normal(3), normal(2)), case(normal(2, 2), normal(3))])

@@ -132,6 +132,7 @@ _over_lanes(lane_sum, "psum", _total)
 lane_sum.rule("shape")(lambda x, *, axis_name: Aval(x.shape, np.sum(np.zeros(0, x.dtype)).dtype))
 lane_sum.rule("vjp")([lambda ct, y, x, *, axis_name: _back(ct, axis_name)])
 lane_sum.rule("trace")(lambda size, x, *, axis_name: lane_sum(x, axis_name=axis_name))
+lane_sum.rule("depends")("->")
 
 
 @_card("pmean")
@@ -143,6 +144,7 @@ _over_lanes(lane_mean, "psum", _total, lambda y, axis: divide(y, axis.size))
 lane_mean.rule("shape")(lambda x, *, axis_name: Aval(x.shape, np.mean(np.ones(1, x.dtype)).dtype))
 lane_mean.rule("vjp")([lambda ct, y, x, *, axis_name: divide(_back(ct, axis_name), axis_name.size)])
 lane_mean.rule("trace")(lambda size, x, *, axis_name: lane_mean(x, axis_name=axis_name))
+lane_mean.rule("depends")("->")
 
 
 @_card("all_gather", per_lane=True)

@@ -54,13 +54,14 @@ def _sinc_slope(y, x):
     return where(near, series, divide(subtract(cos(z), y), where(near, 1.0, x)))
 
 
-@elementwise(partials=[_sinc_slope], samples=[*real, case(lambda rng: rng.uniform(-0.2, 0.2, 3))])
+@elementwise(partials=[_sinc_slope], c="sinc({0})", samples=[*real, case(lambda rng: rng.uniform(-0.2, 0.2, 3))])
 def sinc(x, /):
     """sin(πx) / (πx), 1 at 0, element by element. x: real array."""
 
 
 @elementwise(
     partials=[None, lambda z, x, y: astype(equal(x, 0), dtype=dtype_of(z))],
+    c="heaviside({0}, {1})",
     samples=[case(normal(3), normal(3)), case(normal(2, 3), 0.5), case(normal(2, 1), normal(3))],
 )
 def heaviside(x, y, /):
@@ -70,6 +71,7 @@ def heaviside(x, y, /):
 # ---------------------------------------------------------------------- parts of floating numbers
 @elementwise(
     partials=[lambda y, x, n: ldexp(ones_like(x), n), None],
+    c="ldexp({0}, {1})",
     samples=[case(normal(3), integers(3, high=4)), case(normal(2, 3), 3), case(normal(), integers(2, low=-3, high=3))],
 )
 def ldexp(x, n, /):
@@ -102,6 +104,7 @@ def frexp_jvp(dxs, y, x):
 
 frexp.rule("vjp")([lambda ct, y, x: None if ct[0] is None else ldexp(ct[0], negative(y[1]))])
 frexp.rule("batch")(lambda size, xs, batched: frexp(*xs))
+frexp.rule("depends")("->,")
 
 
 @composite(kernel=None, numpy=("modf",), samples=[case(normal(3)), case(normal(2, 3))])
@@ -131,11 +134,11 @@ def float_power(x, y, /):
 whole = [case(integers(4, low=-9), integers(4, low=1)), case(integers(2, 3), 6), case(integers(), integers(2))]
 
 
-@elementwise(differentiable=False, samples=whole)
+@elementwise(differentiable=False, c="gcd({0}, {1})", samples=whole)
 def gcd(x, y, /):
     """Greatest common divisor, not negative, element by element. x, y: integer arrays, shapes broadcast."""
 
 
-@elementwise(differentiable=False, samples=whole)
+@elementwise(differentiable=False, c="lcm({0}, {1})", samples=whole)
 def lcm(x, y, /):
     """Least common multiple, not negative, element by element. x, y: integer arrays, shapes broadcast."""

@@ -118,3 +118,15 @@ def _along(dx, x):
 expm.rule("jvp")(lambda dxs, y, x: _along(dxs[0], x))
 expm.rule("vjp")([lambda ct, y, x: _along(ct, matrix_transpose(x))])
 expm.rule("batch")(lanes_lead(expm))
+
+
+@expm.rule("taylor")
+def expm_taylor(k, y, x):
+    """Coefficients of a series multiply as block triangular matrices with them along the diagonals do."""
+    zero, n = zeros_like(x(0)), shape_of(x(0))[-1]
+    blocks = [x(0), *[zero if x(j) is None else x(j) for j in range(1, k + 1)]]
+    rows = [concatenate([*[zero] * i, *blocks[: k + 1 - i]], axis=-1) for i in range(k + 1)]
+    return expm(concatenate(rows, axis=-2))[..., :n, k * n :]
+
+
+expm.rule("depends")("ab->ij")

@@ -47,13 +47,15 @@ def sum_transpose(i, ct, y, x, axis=None, dtype=None, keepdims=False):
 
 def sum_to(x, shape):
     """x summed over the axes along which `shape` was broadcast to x's shape: the transpose of broadcasting."""
-    own = shape_of(x)
-    if own == tuple(shape):
+    own, shape = shape_of(x), tuple(shape)
+    if own == shape:
         return x
     extra = len(own) - len(shape)
+    if own[extra:] == shape:  # the most usual, in one step
+        return sum(x, axis=0 if extra == 1 else tuple(range(extra)))
     axes = tuple(i for i, n in enumerate(own) if i < extra or (shape[i - extra] == 1 and n != 1))
     summed = sum(x, axis=axes) if axes else x
-    return summed if shape_of(summed) == tuple(shape) else reshape(summed, shape=tuple(shape))
+    return summed if shape_of(summed) == shape else reshape(summed, shape=shape)
 
 
 broadcast_to.rule("transpose")([lambda ct, y, x, shape: sum_to(ct, shape_of(x))])

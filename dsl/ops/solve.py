@@ -83,10 +83,12 @@ def _solver_rules(op, transposed, tangent, cotangent):
     op.rule("jvp")(jvp)
     op.rule("vjp")([by_a, by_b])
     op.rule("batch")(_solver_batch(op))
+    op.rule("depends")(lambda a, b, **params: "ab,j->i" if ndim_of(b) == 1 else "ab,jk->ik")
 
 
 # ---------------------------------------------------------------------- solve
 @opaque(
+    raises=True,
     home="linalg",
     samples=[
         case(regular(), normal(3)), case(regular(), normal(3, 2)), case(regular(2), normal(3)),
@@ -112,6 +114,7 @@ _solver_rules(solve, lambda a, b: solve(matrix_transpose(a), b), lambda da: da, 
 
 # ---------------------------------------------------------------------- triangular systems
 @opaque(
+    raises=True,
     home="linalg",
     numpy=(),
     samples=[
@@ -177,7 +180,7 @@ def cho_solve(c, b, /, lower=True):
 
 
 # ---------------------------------------------------------------------- inverse
-@opaque(home="linalg", samples=[case(regular()), case(regular(2)), case(regular(kind=complex_normal))])
+@opaque(home="linalg", raises=True, samples=[case(regular()), case(regular(2)), case(regular(kind=complex_normal))])
 def inv(x, /):
     """Inverse of square matrices, shape (…, n, n). To solve a system, `solve` is faster and more accurate.
 
@@ -198,6 +201,7 @@ def _around(y, middle):
 inv.rule("jvp")(lambda dxs, y, x: _around(y, dxs[0]))
 inv.rule("vjp")([lambda ct, y, x: _around(matrix_transpose(y), ct)])
 inv.rule("batch")(lanes_lead(inv))
+inv.rule("depends")("ab->ij")
 
 
 # ---------------------------------------------------------------------- tensors

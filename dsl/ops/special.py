@@ -67,13 +67,17 @@ def erfc(x, /):
     """1 - erf(x) without cancellation for large x, element by element. x: real or complex array."""
 
 
-@special("erfinv", partials=[lambda y, x: multiply(ROOT_PI / 2, exp(square(y)))], singular=True, samples=[case(unit(3))])
+@special(
+    "erfinv", partials=[lambda y, x: multiply(ROOT_PI / 2, exp(square(y)))], singular=True, c="erfinv({0})",
+    samples=[case(unit(3))],
+)
 def erfinv(x, /):
     """Inverse of `erf`, element by element. x: real array in [-1, 1], infinite at the ends; NaN outside."""
 
 
 @special(
-    "erfcinv", partials=[lambda y, x: multiply(-ROOT_PI / 2, exp(square(y)))], singular=True, samples=fractions
+    "erfcinv", partials=[lambda y, x: multiply(-ROOT_PI / 2, exp(square(y)))], singular=True, c="erfcinv({0})",
+    samples=fractions,
 )
 def erfcinv(x, /):
     """Inverse of `erfc`, element by element, precise near 0. x: real array in [0, 2]; NaN outside."""
@@ -89,12 +93,15 @@ def _erfcx_slope(y, x):
     return where(far, series, subtract(multiply(multiply(2.0, where(far, 0.0, x)), y), 2 / ROOT_PI))
 
 
-@special("erfcx", partials=[_erfcx_slope], singular=True, samples=[*real, case(complex_normal(3))])
+@special("erfcx", partials=[_erfcx_slope], singular=True, c="erfcx({0})", samples=[*real, case(complex_normal(3))])
 def erfcx(x, /):
     """exp(x²) erfc(x), which neither overflows nor vanishes for large x, element by element."""
 
 
-@special("expi", partials=[lambda y, x: divide(exp(x), x)], singular=True, samples=[*above_zero, case(above_one(3))])
+@special(
+    "expi", partials=[lambda y, x: divide(exp(x), x)], singular=True, c="expi({0})",
+    samples=[*above_zero, case(above_one(3))],
+)
 def expi(x, /):
     """Exponential integral Ei, -∫₋ₓ^∞ exp(-t)/t dt as a principal value, element by element; -inf at 0."""
 
@@ -104,12 +111,12 @@ def _density(x):
     return multiply(1 / math.sqrt(2 * math.pi), exp(multiply(-0.5, square(x))))
 
 
-@special("ndtr", partials=[lambda y, x: _density(x)], singular=True, samples=real)
+@special("ndtr", partials=[lambda y, x: _density(x)], singular=True, c="ndtr({0})", samples=real)
 def ndtr(x, /):
     """Distribution function of the standard normal distribution, element by element."""
 
 
-@special("ndtri", partials=[lambda y, p: divide(1.0, _density(y))], singular=True, samples=fractions)
+@special("ndtri", partials=[lambda y, p: divide(1.0, _density(y))], singular=True, c="ndtri({0})", samples=fractions)
 def ndtri(p, /):
     """Quantile function of the standard normal distribution, the inverse of `ndtr`. p: array in [0, 1]; NaN outside."""
 
@@ -118,13 +125,16 @@ def ndtri(p, /):
     "log_ndtr",
     partials=[lambda y, x: exp(subtract(multiply(-0.5, square(x)), add(y, 0.5 * math.log(2 * math.pi))))],
     singular=True,
-    samples=[*real, case(lambda rng: rng.uniform(-40, -20, 3))],
+    c="log_ndtr({0})", samples=[*real, case(lambda rng: rng.uniform(-40, -20, 3))],
 )
 def log_ndtr(x, /):
     """Logarithm of `ndtr` without underflow for x far below zero, element by element."""
 
 
-@special("logit", partials=[lambda y, p: divide(1.0, multiply(p, subtract(1.0, p)))], singular=True, samples=fractions)
+@special(
+    "logit", partials=[lambda y, p: divide(1.0, multiply(p, subtract(1.0, p)))], singular=True, c="logit({0})",
+    samples=fractions,
+)
 def logit(p, /):
     """log(p / (1 - p)), the inverse of `expit`, element by element. p: array in [0, 1]; NaN outside."""
 
@@ -150,7 +160,7 @@ with_log = [case(normal(3), positives(3)), case(normal(2, 3), positives(3)), cas
     "xlogy",
     partials=[lambda z, x, y: _safe_log(log, x, y, 0), lambda z, x, y: _safe_ratio(x, y)],
     singular=True,
-    samples=[*with_log, case(complex_normal(3), complex_normal(3))],
+    c="xlogy({0}, {1})", samples=[*with_log, case(complex_normal(3), complex_normal(3))],
 )
 def xlogy(x, y, /):
     """x log(y), and 0 where x is 0 (even if y is), element by element. Convention: both slopes at (0, 0) count as 0."""
@@ -160,7 +170,7 @@ def xlogy(x, y, /):
     "xlog1py",
     partials=[lambda z, x, y: _safe_log(log1p, x, y, -1), lambda z, x, y: _safe_ratio(x, add(1.0, y))],
     singular=True,
-    samples=with_log,
+    c="xlog1py({0}, {1})", samples=with_log,
 )
 def xlog1py(x, y, /):
     """x log(1 + y), and 0 where x is 0 (even if y is -1), element by element; slopes at (0, -1) count as 0."""
@@ -171,7 +181,7 @@ def _entr_slope(y, x):
     return where(at_zero, 0.0, subtract(-1.0, log(where(at_zero, 1.0, x))))
 
 
-@special("entr", partials=[_entr_slope], singular=True, samples=above_zero)
+@special("entr", partials=[_entr_slope], singular=True, c="entr({0})", samples=above_zero)
 def entr(x, /):
     """-x log(x), 0 at 0 and -inf below, element by element: the terms of an entropy. Its slope at 0 counts as 0."""
 
@@ -187,17 +197,17 @@ def _over_x(y, x, sign, scale=None):
     return where(near, series, divide(y, where(near, 1.0, x)))
 
 
-@special("i0", partials=[lambda y, x: i1(x)], singular=True, numpy=("i0",), samples=real)
+@special("i0", partials=[lambda y, x: i1(x)], singular=True, numpy=("i0",), c="i0({0})", samples=real)
 def i0(x, /):
     """Modified Bessel function of the first kind of order 0, element by element."""
 
 
-@special("i1", partials=[lambda y, x: subtract(i0(x), _over_x(y, x, 1))], singular=True, samples=real)
+@special("i1", partials=[lambda y, x: subtract(i0(x), _over_x(y, x, 1))], singular=True, c="i1({0})", samples=real)
 def i1(x, /):
     """Modified Bessel function of the first kind of order 1, element by element."""
 
 
-@special("i0e", partials=[lambda y, x: subtract(i1e(x), multiply(sign(x), y))], samples=real)
+@special("i0e", partials=[lambda y, x: subtract(i1e(x), multiply(sign(x), y))], c="i0e({0})", samples=real)
 def i0e(x, /):
     """exp(-|x|) I₀(x), which does not overflow, element by element. Its slope at 0 counts as 0."""
 
@@ -207,7 +217,7 @@ def _i1e_slope(y, x):
     return subtract(subtract(i0e(x), _over_x(y, x, 1, shrink)), multiply(sign(x), y))
 
 
-@special("i1e", partials=[_i1e_slope], samples=real)
+@special("i1e", partials=[_i1e_slope], c="i1e({0})", samples=real)
 def i1e(x, /):
     """exp(-|x|) I₁(x), which does not overflow, element by element."""
 

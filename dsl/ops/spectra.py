@@ -32,7 +32,7 @@ class EighResult(NamedTuple):
     eigenvectors: object
 
 
-@opaque(home="linalg", no_rule=HERMITIAN)
+@opaque(home="linalg", raises=True, no_rule=HERMITIAN)
 def eigh(x, /, UPLO="L"):
     """Eigenvalues and eigenvectors of Hermitian matrices, as the named tuple (eigenvalues, eigenvectors).
 
@@ -46,7 +46,7 @@ def eigh(x, /, UPLO="L"):
     """
 
 
-@opaque(home="linalg", no_rule=HERMITIAN)
+@opaque(home="linalg", raises=True, no_rule=HERMITIAN)
 def eigvalsh(x, /, UPLO="L"):
     """Eigenvalues of Hermitian matrices, shape (…, n, n) to (…, n), real, ascending. UPLO and derivative as for `eigh`.
 
@@ -87,7 +87,9 @@ def eigvalsh_jvp(dxs, y, x, UPLO="L"):
 
 
 eigh.rule("batch")(lanes_lead(eigh))
+eigh.rule("depends")("ab->i,jk")
 eigvalsh.rule("batch")(lanes_lead(eigvalsh))
+eigvalsh.rule("depends")("ab->i")
 
 
 # ---------------------------------------------------------------------- general matrices
@@ -98,7 +100,7 @@ class EigResult(NamedTuple):
     eigenvectors: object
 
 
-@opaque(home="linalg", samples=[case(normal(3, 3)), case(normal(2, 2, 2)), case(complex_normal(3, 3))])
+@opaque(home="linalg", raises=True, samples=[case(normal(3, 3)), case(normal(2, 2, 2)), case(complex_normal(3, 3))])
 def eig(x, /):
     """Eigenvalues and eigenvectors of square matrices, as the named tuple (eigenvalues, eigenvectors), always complex.
 
@@ -108,7 +110,7 @@ def eig(x, /):
     """
 
 
-@opaque(home="linalg", samples=[case(normal(3, 3)), case(normal(2, 2, 2)), case(complex_normal(3, 3))])
+@opaque(home="linalg", raises=True, samples=[case(normal(3, 3)), case(normal(2, 2, 2)), case(complex_normal(3, 3))])
 def eigvals(x, /):
     """Eigenvalues of square matrices, shape (…, n, n) to (…, n), complex, in LAPACK's order. Raises ShapeError."""
 
@@ -156,4 +158,6 @@ def eigvals_jvp(dxs, y, x):
 
 
 eig.rule("batch")(lanes_lead(eig))
+eig.rule("depends")("ab->i,jk")
 eigvals.rule("batch")(lanes_lead(eigvals))
+eigvals.rule("depends")("ab->i")

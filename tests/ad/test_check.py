@@ -1,5 +1,7 @@
 """check_grads finds planted faults and lets right derivatives pass."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,145 @@ def test_argument_errors():
         pa.check_grads(pa.sin, X)
     with pytest.raises(ValueError, match="modes"):
         pa.check_grads(pa.sin, (X,), modes=["backward"])
+
+
+# ---------------------------------------------------------------------- what the message says
+def says(error, *parts):
+    return pytest.raises(error, match="".join(f"(?=[\\s\\S]*{re.escape(p)})" for p in parts))
+
+
+def test_message_names_argument_and_size(sine):
+    bad = sine(jvp=WRONG["factor"], vjp=right)
+    f = lambda p, y: {"good": pa.sin(y), "bad": pa.sum(bad(p["w"][1])) + y}
+    args = ({"w": [X, X]}, 0.5)
+    parts = "check_grads: forward mode disagrees", "argument 0['w'][1]", "result['bad']", "off by", "rtol"
+    with says(AssertionError, *parts) as e:
+        pa.check_grads(f, args)
+    assert "argument 1" not in str(e.value) and "smooth" not in str(e.value)
+    bad = sine(jvp=right, vjp=WRONG["constant"])
+    with says(AssertionError, "reverse mode disagrees", "argument 0['w'][1]", "off by"):
+        pa.check_grads(f, args, rtol=1e-6, atol=1e-8)
+
+
+def test_a_small_fault_is_not_hidden_by_a_large_argument(sine):
+    bad = sine(jvp=right, vjp=WRONG["factor"])
+    f = lambda x, y: pa.sum(bad(x)) + 1e6 * pa.sum(y * y)
+    with says(AssertionError, "reverse mode disagrees", "argument 0"):
+        pa.check_grads(f, (X, X), order=1)
+
+
+def test_modes_that_contradict_each_other(sine):
+    """By less than finite differences would see."""
+    slightly = lambda d, y, x: d * pa.cos(x) * (1 + 5e-5)
+    with says(AssertionError, "reverse mode disagrees with forward mode"):
+        pa.check_grads(sine(jvp=right, vjp=slightly), (X,), order=1)
+    pa.check_grads(sine(jvp=right, vjp=slightly), (X,), order=1, modes=("reverse",))
+
+
+def test_kinks_are_named():
+    with says(AssertionError, "may not be smooth here", "another point or eps"):
+        pa.check_grads(lambda x: pa.sum(pa.abs(x - 0.3 - 2e-6)), (X,), order=1)
+
+
+def test_rules_that_are_not_linear_where_a_cotangent_is_zero(sine):
+    """A rule that masks zeros by a choice has slope zero there."""
+    masked = lambda d, y, x: pa.where(d == 0, 0.0, d * pa.cos(x))
+    f = sine(jvp=right, vjp=masked)
+    pa.check_grads(f, (X,), order=1)
+    with says(AssertionError, "reverse, then"):
+        pa.check_grads(f, (X,), order=2, modes=("reverse",))
+
+
+# ---------------------------------------------------------------------- functions that would fool it
+def test_randomness():
+    rng = np.random.default_rng(0)
+    with says(AssertionError, "check_grads(<lambda>)", "two calls with the same arguments differ", "random or keeps state"):
+        pa.check_grads(lambda x: pa.sum(x) * rng.normal(), (X,))
+    key = pa.random.key(0)
+    pa.check_grads(lambda x: pa.sum(x * pa.random.normal(key, (3,))), (X,))
+
+
+def test_state():
+    count = [0.0]
+
+    def counting(x):
+        count[0] += 1
+        return x * count[0]
+
+    with says(AssertionError, "two calls with the same arguments differ", "keeps state"):
+        pa.check_grads(counting, (X,))
+
+    cache = {}
+
+    def remembering(x):
+        if "scale" not in cache:
+            cache["scale"] = pa.sum(x)
+        return x * cache["scale"]
+
+    with says(AssertionError, "keeps a value from one call for the next", "cache"):
+        pa.check_grads(remembering, (X,))
+
+
+def test_written_arguments():
+    def writes(p):
+        p["x"] *= 2.0
+        return pa.sum(p["x"] ** 2)
+
+    with says(AssertionError, "writes to its argument 0['x']", "copy"):
+        pa.check_grads(writes, ({"x": X.copy()},))
+    x = X.copy()
+    pa.check_grads(lambda x: pa.sum(x**2), (x,))
+    np.testing.assert_array_equal(x, X)
+
+
+def test_closures_over_followed_values():
+    with says(pa.StructureError, "Reverse[1]", "grad(<lambda>)", "closes over", "outside"):
+        pa.grad(lambda w: pa.check_grads(lambda x: x * w, (X,)) or w)(2.0)
+    with says(pa.StructureError, "argument 0", "Reverse[1]", "need numbers"):
+        pa.grad(lambda w: pa.check_grads(pa.sin, (w,)) or w)(2.0)
+    w = np.ones(3)
+    pa.check_grads(lambda x: x * w, (X,))
+
+
+def test_functions_that_ask_for_types():
+    f = lambda x: x * 2.0 if isinstance(x, np.ndarray) else x * 3.0
+    with says(AssertionError, "plain call", "forward mode", "does something else for followed values"):
+        pa.check_grads(f, (X,))
+    g = lambda x: x if isinstance(x, np.ndarray) else (x,)
+    with says(AssertionError, "different structures"):
+        pa.check_grads(g, (X,))
+
+
+def test_nothing_to_check():
+    with says(pa.StructureError, "no argument holds floating numbers", "3.0 instead of 3"):
+        pa.check_grads(lambda n: n * 2.0, (3,))
+    with says(pa.ShapeError, "returns no floating numbers"):
+        pa.check_grads(lambda x: x > 0, (X,))
+    with pytest.raises(ValueError, match="order"):
+        pa.check_grads(pa.sin, (X,), order=0)
+    with says(pa.DTypeError, "argument 1", "not an array of numbers"):
+        pa.check_grads(lambda x, s: x, (X, "text"))
+
+
+def test_functions_that_compute_in_single_precision():
+    pa.check_grads(lambda x: pa.sin(pa.astype(x, dtype="float32")), (X,), order=1)
+    with pytest.raises(AssertionError, match="disagrees"):
+        pa.check_grads(lambda x: pa.sin(pa.astype(pa.stop_gradient(x) * 0.1 + x, dtype="float32")), (X,), order=1)
+
+
+def test_right_at_second_order_with_complex_arguments():
+    z = np.array([0.3 + 0.5j, -1.2 + 0.1j])
+    pa.check_grads(lambda z, x: pa.exp(z) * x + pa.abs(z) ** 2, (z, X[:2]), order=2)
+
+
+def test_ill_conditioned_functions_pass():
+    """Rounding that a followed call makes in another order may be magnified; it is no other value."""
+    a = np.vander(np.linspace(0.5, 1.0, 6), 4)
+    pa.check_grads(lambda a: pa.linalg.pinv(pa.einsum("ji,jk->ik", a, a)), (a,), order=1, modes="reverse", rtol=1e-2)
+
+
+def test_a_difference_where_the_slope_is_zero_is_said_without_a_ratio():
+    straight_through = pa.custom_vjp(lambda x: pa.round(x))
+    straight_through.defvjp(lambda x: (pa.round(x), None), lambda saved, ct: (ct,))
+    with says(AssertionError, "forward mode disagrees with finite differences", "where they give 0"):
+        pa.check_grads(straight_through, (X,), order=1)

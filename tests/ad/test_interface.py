@@ -458,3 +458,40 @@ def test_second_derivatives_of_complex_arguments():
 def test_no_conjugation_in_pullbacks():
     y, pullback = pa.vjp(lambda z: z * (2 + 1j), Z)
     close(pullback(np.array([1j, 1.0, 1 + 1j]))[0], np.array([1j, 1.0, 1 + 1j]) * (2 + 1j))
+
+
+# ---------------------------------------------------------------------- forward over reverse
+def test_hvp_computes_each_function_once(monkeypatch):
+    """Of large arrays: the slope that forward mode needs is the one that the walk back asks for."""
+    from collections import Counter
+
+    from polyad.dsl import operations
+
+    ran = Counter()
+    for name in ("sin", "cos", "tanh"):
+        generic = operations[name].generic
+        generic.clear()
+        count = lambda x, name=name: ran.update([name]) or getattr(np, name)(x)
+        generic.function(np.ones(3))  # so that the entry has its kernel
+        monkeypatch.setitem(generic.namespace, "__kernel", count)
+    x = np.linspace(-1.0, 1.0, 5000)
+    f = lambda x: pa.sum(pa.tanh(pa.sin(x) * x))
+    found = pa.hvp(f, x, x)
+    assert ran == {"sin": 1, "cos": 1, "tanh": 1}
+    monkeypatch.undo()
+    small = [pa.hvp(f, x[i : i + 100], x[i : i + 100]) for i in range(0, 5000, 100)]  # by the other way
+    close(found, np.concatenate(small), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sqrt", "arcsin", "erf", "reciprocal", "square", "gammaln", "cosh", "log1p"])
+def test_large_arrays_have_the_derivatives_of_small_ones(name):
+    """Where a tape inside forward mode shares the values of functions (from 4096 elements on)."""
+    f, x = getattr(pa, name), np.linspace(0.1, 0.9, 5000)
+    loss = lambda x: pa.sum(f(x) * f(x) * x)
+    for derivative in (
+        lambda x: pa.hvp(loss, x, x),
+        lambda x: pa.jvp(lambda x: pa.hvp(loss, x, x), (x,), (x,))[1],
+        lambda x: pa.grad(lambda x: pa.sum(pa.jvp(f, (x,), (x,))[1]))(x),
+    ):
+        parts = [derivative(part) for part in np.split(x, 5)]
+        close(derivative(x), np.concatenate(parts), rtol=1e-10)

@@ -4,14 +4,20 @@ It is as strict as CuPy: it refuses NumPy arrays, arrays of another than the cur
 except by `get`; writes at repeated positions come in another order than NumPy's; its atomics know CuPy's dtypes only.
 """
 
+import importlib.util
 import inspect
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special
+
+spec = importlib.util.spec_from_file_location("polyad_emulation", Path(__file__).with_name("emulation.py"))
+emulation = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(emulation)
 
 DEVICES = 2
 current = [0]
@@ -52,8 +58,17 @@ class ndarray:
     real = property(lambda self: call(np.real, self))
     imag = property(lambda self: call(np.imag, self))
 
+    flags = property(lambda self: self._values.flags)
+    base = property(lambda self: self._values.base)
+
     def get(self):
         return self._values.copy()
+
+    def on_device(self):
+        """The values, for a kernel: of the current device, in a row."""
+        values = unwrap(self)
+        assert values.flags.c_contiguous
+        return values
 
     def __array__(self, *args, **kwargs):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
@@ -175,8 +190,11 @@ def array(x):
 
 fake = Module("cupy")
 fake.ndarray, fake.asarray, fake.array, fake.waited = ndarray, asarray, array, []
+fake.RawModule = emulation.RawModule
 fake.cuda = types.SimpleNamespace(
-    Device=Device, runtime=types.SimpleNamespace(getDevice=lambda: current[-1], getDeviceCount=lambda: DEVICES)
+    Device=Device,
+    runtime=types.SimpleNamespace(getDevice=lambda: current[-1], getDeviceCount=lambda: DEVICES),
+    compiler=types.SimpleNamespace(CompileException=emulation.CompileException),
 )
 
 
@@ -186,12 +204,14 @@ def cupy():
     itself."""
     from polyad.devices import cuda
     from polyad.dispatch import lazy_libraries
+    from polyad.dispatch.generic import clear_all
 
     before = sys.modules.get("cupy")
     sys.modules["cupy"] = fake
     sys.modules["cupyx.scipy.special"] = Module("cupyx.scipy.special", scipy.special)
     sys.modules["cupyx.scipy.linalg"] = Module("cupyx.scipy.linalg", scipy.linalg)
     lazy_libraries["cupy"] = cuda.install
+    clear_all()  # what an earlier module has called with these arrays
     yield fake
     lazy_libraries["cupy"] = cuda.install
     del sys.modules["cupyx.scipy.special"], sys.modules["cupyx.scipy.linalg"]

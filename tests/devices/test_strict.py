@@ -183,6 +183,18 @@ def test_transformations_stay_on_the_device(transform):
     same(transform(*moved), transform(*inputs()))
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_sparse_derivatives_stay_on_the_device(mode):
+    """Patterns are found on the host, numbers are computed where the argument lies."""
+    f = lambda x: pa.sin(x[1:]) * x[:-1] + pa.sum(x[:2])
+    x = np.linspace(0.1, 0.9, 6)
+    plan = pa.sparse_jacobian(f, mode=mode).plan(on(1, x))
+    assert type(plan.values(on(1, x))) is StrictArray
+    np.testing.assert_allclose(plan(on(1, x)).toarray(), pa.jacfwd(f)(x))
+    h = pa.sparse_hessian(lambda x: pa.sum(f(x) ** 2))(on(1, x))
+    np.testing.assert_allclose(h.toarray(), pa.hessian(lambda x: pa.sum(f(x) ** 2))(x))
+
+
 def test_training_on_a_device_of_32_bit():
     p, x, t = [pa.tree.map(lambda a: on(2, a.astype(np.float32)), tree) for tree in inputs()]
     before = host_copy(loss(p, x, t))

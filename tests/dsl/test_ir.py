@@ -6,7 +6,8 @@ import pytest
 import polyad as pa
 from polyad.dsl import operations
 from polyad.dsl.avals import Aval, dtype_of
-from polyad.dsl.ir import Equation, Program, Var, check, letters
+from polyad.dsl.ir import Equation, Program, Var, check
+from polyad.dsl.source import letters
 
 
 def samples():

@@ -52,6 +52,7 @@ WORKS = {
     "argmin": lambda x: np.argmin(x, axis=1),
     "argpartition": lambda x: np.take_along_axis(x, np.argpartition(x, 1), -1)[:, 1],
     "argsort": lambda x: np.argsort(x, axis=0), "argwhere": lambda x: np.argwhere(x > 0.5),
+    "real_if_close": lambda x: np.real_if_close(x),
     "around": lambda x: np.around(x + 0.012, 1), "array": lambda x: np.array([x, x], like=x),
     "array2string": lambda x: len(np.array2string(x)) > 3, "array_equal": lambda x: np.array_equal(x, X),
     "array_equiv": lambda x: np.array_equiv(x, X), "array_repr": lambda x: len(np.array_repr(x)) > 3,

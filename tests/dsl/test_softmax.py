@@ -115,3 +115,10 @@ def test_standardize():
 def test_axes_out_of_range_are_named(f):
     with pytest.raises(pa.ShapeError, match="axis 2"):
         f(np.ones((2, 3)), axis=2)
+
+
+@pytest.mark.parametrize("name", ["expit", "log_sigmoid", "softplus", "silu"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "int8", "bool"])
+def test_activations_of_integers_are_those_of_their_values(name, dtype):
+    x, f = np.array([0, 1, 1], dtype), getattr(pa, name)
+    np.testing.assert_allclose(f(x), f(x.astype(float)), rtol=1e-2)

@@ -234,8 +234,9 @@ def test_scipys_own_functions_on_followed_values():
     f = lambda x: np.sum(scipy.special.erf(x) * scipy.special.psi(x) + scipy.special.gammainc(x, 2 * x))
     pa.check_grads(f, (x,), order=2)
     np.testing.assert_array_equal(pa.vmap(scipy.special.expit)(x), pa.expit(x))
-    with pytest.raises(pa.MissingRuleError, match="kv"):
-        pa.grad(lambda x: scipy.special.kv(1.0, x))(2.0)
+    pa.check_grads(lambda x: scipy.special.kv(1.0, x) * scipy.special.ive(2.0, x), (x,), order=2)
+    with pytest.raises(pa.MissingRuleError, match="struve"):
+        pa.grad(lambda x: scipy.special.struve(1.0, x))(2.0)
 
 
 def test_without_scipy_the_error_names_the_extra():
@@ -259,3 +260,30 @@ def test_a_library_without_the_function_says_so():
     run = LazyModule("math", "").function("erfinv", "erfinv")
     with pytest.raises(pa.MissingRuleError, match=r"erfinv: math has no erfinv; .*to_device"):
         run(0.5)
+
+
+# ---------------------------------------------------------------------- Bessel functions of any order
+def test_bessel_functions_at_zero_and_of_known_orders():
+    x = np.linspace(0.1, 9, 7)
+    for n, (first, second) in enumerate(((pa.j0, pa.y0), (pa.j1, pa.y1))):
+        np.testing.assert_allclose(pa.jv(n, x), first(x), atol=1e-14)
+        np.testing.assert_allclose(pa.yv(n, x), second(x), atol=1e-14)
+        slopes = [pa.vmap(pa.grad(f))(x) for f in (lambda x, n=n: pa.jv(n, x), first)]
+        np.testing.assert_allclose(*slopes, atol=1e-13)
+    assert slope(lambda x: pa.jv(1.0, x), 0) == 0.5 and slope(lambda x: pa.iv(0.0, x), 0) == 0
+    with pytest.raises(pa.MissingRuleError, match="jv has no derivative by the order"):
+        pa.grad(lambda v: pa.jv(v, 1.0))(2.0)
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_reciprocal_gamma_at_the_poles(n):
+    assert pa.rgamma(-float(n)) == 0
+    np.testing.assert_allclose(slope(pa.rgamma, -n), (-1) ** n * math.factorial(n), rtol=1e-12)
+    pa.check_grads(pa.rgamma, (-float(n),), order=2)
+
+
+def test_multivariate_gamma():
+    a = np.array([2.5, 4.0])
+    np.testing.assert_allclose(pa.multigammaln(a, 4), scipy.special.multigammaln(a, 4))
+    with pytest.raises(pa.ShapeError, match="multigammaln: the dimension"):
+        pa.multigammaln(a, 0)

@@ -1,0 +1,36 @@
+"""C code for programs on the CPU: from equations to loops, from loops to C, from C to a function that Python calls.
+
+`program.py` cuts a program into stretches that have C and operations that have none; `plan.py` decides what lies in memory
+and what shares a pass; `nests.py`, `rows.py`, `reductions.py`, `contractions.py` and `scans.py` write loops; `bodies.py`
+and `elementwise.py` what is inside; `control.py` and the files named after it write loops, choices and recursion around whole
+programs; `source.py` puts it together; `library.py` and `cache.py` compile and keep it;
+`calls.py` calls it. Nothing of this is loaded before the first program is compiled.
+"""
+
+from ...dispatch import CPU, HostArray
+from ...dsl.compiling import compile_program
+from ...dsl.control.call import call, call_run
+from ...dsl.ir import Program
+from ...dsl.nans import checking
+from ..device import Device
+
+
+@compile_program.method
+def compile_program_on_host(program: Program, device: Device[CPU], /):
+    if program.donated:
+        from .donation import compile_donating
+
+        return compile_donating(program)
+    from .program import compile_or_run
+
+    return compile_or_run(program)
+
+
+@call.method
+def call_on_host(*arrays: HostArray, program):
+    if checking():  # operation by operation, of which one makes the NaN
+        return call_run(*arrays, program=program)
+    run = program.lifted.get("host")
+    if run is None:
+        run = program.lifted["host"] = compile_program_on_host(program, None)
+    return tuple(run(*arrays))

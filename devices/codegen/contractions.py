@@ -1,0 +1,161 @@
+"""Matrix products: small ones by a kernel of vector registers, large ones by BLAS, others by plain loops."""
+
+import numpy as np
+
+from .bodies import Body
+from .indices import ZERO, Index
+from .loops import Loop, around
+from .pulls import PULLS, unit_reshape
+from .scalars import Unsupported, code, ctype, literal
+from .system import blas_functions
+
+SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
+GEMM = {"d": "dgemm", "f": "sgemm", "D": "zgemm", "F": "cgemm"}
+
+
+def matmul(e, graph):
+    return [Product(e, graph)]
+
+
+class Product:
+    """x @ y: loops over the leading axes around a product of matrices."""
+
+    sequential = True
+    reduced, roots = (), ()
+    kept_first = 0
+
+    def __init__(self, e, graph):
+        self.equation, self.out = e, e.outputs[0]
+        x, y = e.inputs
+        self.dtype = self.out.aval.dtype
+        if x.aval.dtype != self.dtype or y.aval.dtype != self.dtype:
+            raise Unsupported("a product of different dtypes")
+        self.lead = np.broadcast_shapes(x.aval.shape[:-2], y.aval.shape[:-2])
+        self.n = x.aval.shape[-2] if x.aval.ndim > 1 else 1
+        self.m = y.aval.shape[-1] if y.aval.ndim > 1 else 1
+        self.k = x.aval.shape[-1]
+        self.shape = (*self.lead, self.n, self.m)
+        self.work = max(1, self.k)
+        self.writes = [self.out]
+        self.reads = [(v, ()) for v in self._sources(graph)]
+
+    @property
+    def large(self):
+        long = self.n * self.m * self.k >= SMALL and min(self.n, self.m) > 1
+        return long and self.dtype.char in GEMM and bool(blas_functions())
+
+    def _sources(self, graph):
+        body = Body(graph)
+        self._views(body)
+        return [v for v, _ in body.loads]
+
+    def _views(self, body):
+        """Places of x[…, i, l], y[…, l, j] and out[…, i, j] as (buffer, Index), in the counters b0…, i, j, l."""
+        x, y = self.equation.inputs
+        b = tuple(ZERO if n == 1 else Index(0, [(f"b{a}", 1)]) for a, n in enumerate(self.lead))
+        one = lambda name, n: ZERO if n == 1 else Index(0, [(name, 1)])
+        i, j, l = one("i", self.n), one("j", self.m), one("l", self.k)
+        found = []
+        for v, last in ((x, (i, l) if x.aval.ndim > 1 else (l,)), (y, (l, j) if y.aval.ndim > 1 else (l,))):
+            lead = v.aval.shape[:-2]
+            own = tuple(ZERO if n == 1 else q for n, q in zip(lead, b[len(b) - len(lead) :], strict=True))
+            found.append(view(body, v, (*own, *last)))
+        buffer = body.graph.buffers[self.out]
+        last = (*([i] if x.aval.ndim > 1 else []), *([j] if y.aval.ndim > 1 else []))
+        found.append((buffer.name, buffer.at((*b, *last))))
+        return found
+
+    def emit(self, graph, outer=0, parallel=False):
+        """C lines."""
+        body = Body(graph)
+        (xn, x), (yn, y), (on, o) = self._views(body)
+        loops = [Loop(f"b{a}", n, False) for a, n in enumerate(self.lead) if n != 1]
+        base = lambda p: str(p.without({"i", "j", "l"}))
+        at = lambda p, name: p.coefficient(name)
+        n, m, k, c = self.n, self.m, self.k, code(self.dtype)
+        if self.large and fits(x, y, n, m, k):
+            call = gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions)
+            return around(loops, call, "", False)
+        if self.dtype.char in "df" and n * m * k and (m > 1 or n == 1 or at(x, "l") != 1):
+            if m == 1 and at(x, "i") == 1:  # a transposed matrix times a vector: the vector times the matrix
+                xn, x, yn, y, n, m = yn, y, xn, x, 1, n
+                rows = (0, at(x, "l"), at(y, "l"), at(y, "i"), 0, at(o, "i"))
+                call = [*kernel_call(c, 1, m, k, f"{xn} + {base(x)}", f"{yn} + {base(y)}", f"{on} + {base(o)}", rows, graph)]
+                return around(loops, call, "", parallel)
+            rows = (at(x, "i"), at(x, "l"), at(y, "l"), at(y, "j"), at(o, "i"), at(o, "j"))
+            call = kernel_call(c, n, m, k, f"{xn} + {base(x)}", f"{yn} + {base(y)}", f"{on} + {base(o)}", rows, graph)
+            return around(loops, call, "", parallel)
+        return around(loops, self._plain(xn, x, yn, y, on, o, graph), "", parallel)
+
+    def _plain(self, xn, x, yn, y, on, o, graph):
+        """Sums of products one after the other."""
+        t, start = ctype(self.dtype), literal(0, self.dtype)
+        if self.dtype.kind == "b":
+            step = f"s = s || ({xn}[{x}] && {yn}[{y}]);"
+        elif self.dtype.kind == "c":
+            times = graph.functions.word("multiply", self.dtype)
+            step = f"s += {times}({xn}[{x}], {yn}[{y}]);"
+        else:
+            step = f"s = ({t})(s + {xn}[{x}] * {yn}[{y}]);"
+        simd = "simd reduction(+:s)" if self.dtype.kind in "fiu" else ""
+        inner = around([Loop("l", self.k, True)], [step], simd, False)
+        loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
+        if self.k == 1:
+            inner = [step]
+        return around(loops, [f"{t} s = {start};", *inner, f"{on}[{o}] = s;"], "", False)
+
+
+def view(body, v, idx):
+    """(name, place) of an element of v that lies in memory, perhaps transposed or sliced. Raises Unsupported."""
+    alone = Body(body.graph)
+    alone.from_memory = True
+    alone.value(v, idx)
+    body.loads += alone.loads
+    if len(alone.lines) != 1 or len(alone.places) != 1:
+        raise Unsupported("an argument that is not in memory")
+    return alone.accessed[0].name, alone.places[0]
+
+
+def view_source(v, makers):
+    """The Var in memory of which v is a transposed, sliced or otherwise moved part."""
+    while v in makers and makers[v].op.__name__ in PULLS and len(makers[v].inputs) == 1:
+        if makers[v].op.__name__ == "reshape" and not unit_reshape(makers[v]):
+            return v
+        v = makers[v].inputs[0]
+    return v
+
+
+def kernel_call(c, n, m, k, x, y, o, strides, graph):
+    """A call of the kernel for small products, which takes arrays of any strides."""
+    xi, xl, yl, yj, oi, oj = strides
+    graph.functions.small_products.add(c)
+    return [f"small_product_{c}({n}, {m}, {k}, {x}, {xi}, {xl}, {y}, {yl}, {yj}, {o}, {oi}, {oj});"]
+
+
+# ---------------------------------------------------------------------- BLAS
+def fits(x, y, n, m, k):
+    """Whether BLAS takes the arrays as they lie: one of two axes without gaps, lengths within its integers."""
+    one = lambda p, a, b: 1 in (p.coefficient(a), p.coefficient(b))
+    return one(x, "i", "l") and one(y, "l", "j") and max(n * k, k * m, n * m) < 2**31
+
+
+def gemm(dtype, n, m, k, x, y, o, functions):
+    """C lines that call BLAS: in its order of columns the product is transposed, outᵀ = yᵀ xᵀ."""
+    name, t = GEMM[dtype.char], ctype(dtype)
+    functions.blas(name, t)
+    base = lambda p: str(p.without({"i", "j", "l"}))
+
+    def operand(place, row, column, columns):
+        if place.coefficient(column) == 1:  # rows lie without gaps
+            return "N", max(place.coefficient(row), columns, 1)
+        return "T", max(place.coefficient(column), 1)
+
+    ty, ldy = operand(y[1], "l", "j", m)
+    tx, ldx = operand(x[1], "i", "l", k)
+    ldo = max(o[1].coefficient("i"), m, 1)
+    cells = f"int M = {m}, N = {n}, K = {k}, lda = {ldy}, ldb = {ldx}, ldc = {ldo}; {t} one = 1, zero = 0;"
+    call = (
+        f'pointers.p_{name}("{ty}", "{tx}", &M, &N, &K, &one, (void *)({y[0]} + {base(y[1])}), &lda, '
+        f"(void *)({x[0]} + {base(x[1])}), &ldb, &zero, (void *)({o[0]} + {base(o[1])}), &ldc);"
+    )
+    return ["{", cells, call, "}"]

@@ -1,0 +1,118 @@
+"""The C text of a nest: its loops in order, reductions by vectors, in blocks and chunks, and what threads share of it."""
+
+from .bodies import Body
+from .loops import Loop, around, merged, settled
+from .nests import fill
+from .short import padded, worth_padding
+
+BLOCK = 512  # elements of a long sum that are added up before blocks are added pairwise
+CHUNKS = 64  # parts of a long reduction, whatever the number of threads, so that results do not depend on it
+TILE = 64  # results of a reduction over first axes that a thread takes at a time, at least
+
+
+def emit(nest, graph, outer=0, parallel=False):
+    """C lines of a nest without its first `outer` loops, which are around it already."""
+    body = Body(graph)
+    sums = fill(nest, body)
+    targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
+    loops = [Loop(f"i{a}", n, a in nest.reduced) for a, n in enumerate(nest.shape) if n != 1 and a >= outer]
+    if not nest.sequential:
+        loops = merged(loops, body.places, body.pinned)
+    simd = not nest.sequential and not body.may_fault
+    parallel = parallel and not nest.sequential
+    if not sums:
+        if outer == 0 and len(loops) == 1 and worth_padding(nest, body, loops[0]):
+            return settled(padded(body, loops[0]), body.places)
+        return settled(around(loops, body.lines, "simd" if simd else "", parallel), body.places)
+    inner = []
+    while loops and loops[-1].reduced:
+        inner.insert(0, loops.pop())
+    if inner and not loops:
+        lines = whole(body, sums, targets, inner, simd, parallel)
+    elif inner and not any(loop.reduced for loop in loops):
+        core = [*reduced(body, sums, inner, simd), *[f"{y} = {t.name};" for (t, *_), y in zip(sums, targets)]]
+        lines = around(loops, core, "", parallel)
+    else:
+        lines = in_memory(body, sums, targets, loops, inner, simd, parallel, outer)
+    return settled(lines, body.places)
+
+
+# ---------------------------------------------------------------------- reductions
+def in_memory(body, sums, targets, loops, inner, simd, parallel, outer):
+    """Reductions over axes that do not come last: results are added to in memory, row by row."""
+    if not loops:
+        return ["{", *body.lines, *[f"{y} = {text};" for (_, text, *_), y in zip(sums, targets)], "}"]
+    lines = [f"for (int64_t q = 0; q < {size_within(buffer, outer)}; q++) {buffer.name}[q] = {t.start};"
+             for t, _, buffer, _ in sums]  # fmt: skip
+    core = reduced(body, sums, inner, simd) if inner else list(body.lines)
+    core += [f"{y} = {t.combine(y, t.name if inner else text)};" for (t, text, *_), y in zip(sums, targets)]
+    last = loops[-1]
+    if parallel and loops[0].reduced and not last.reduced and last.length >= 2 * TILE and not inner:
+        tiles = -(-last.length // TILE)
+        tile = Loop(last.name, TILE, False, f"tile * {TILE}", "end")
+        end = f"int64_t end = (tile + 1) * {TILE} < {last.length} ? (tile + 1) * {TILE} : {last.length};"
+        passes = around([*loops[:-1], tile], core, "simd" if simd else "", False)
+        return [*lines, *around([Loop("tile", tiles, False)], [end, *passes], "", True)]
+    pragma = "simd" if simd and not inner else ""
+    return [*lines, *around(loops, core, pragma, parallel and not loops[0].reduced)]
+
+
+def size_within(buffer, outer):
+    """Elements of a buffer within one iteration of the outer loops."""
+    size = 1
+    for n in buffer.shape[outer:]:
+        size *= n
+    return size
+
+
+def whole(body, sums, targets, inner, simd, parallel):
+    """Reductions of everything to one result each; long ones in chunks that threads share."""
+    stores = [f"{y} = {t.name};" for (t, *_), y in zip(sums, targets)]
+    blocks = -(-inner[-1].length // BLOCK)
+    if not (parallel and len(inner) == 1 and simd and blocks >= CHUNKS):
+        return ["{", *reduced(body, sums, inner, simd), *stores, "}"]
+    parts = [f"{t.ctype} {t.name}p[{CHUNKS}];" for t, *_ in sums]
+    bounds = f"chunk * {blocks} / {CHUNKS}", f"(chunk + 1) * {blocks} / {CHUNKS}"
+    chunk = [*in_blocks(body, sums, inner, *bounds), *[f"{t.name}p[chunk] = {t.name};" for t, *_ in sums]]
+    lines = [*parts, *around([Loop("chunk", CHUNKS, False)], chunk, "", True)]
+    for t, *_ in sums:
+        lines += [f"{t.ctype} {t.name} = {t.start};", *t.together(f"{t.name}p", CHUNKS)]
+    return ["{", *lines, *stores, "}"]
+
+
+def reduced(body, sums, inner, simd):
+    """The innermost loops of a reduction, whose results are left in local variables."""
+    last = inner[-1]
+    if simd and last.length > BLOCK and any(t.blocked for t, *_ in sums):
+        return in_blocks(body, sums, inner, "0", str(-(-last.length // BLOCK)))
+    pragma = "simd" + clauses(sums) if simd and all(t.simd for t, *_ in sums) else ""
+    return [*starts(sums), *around(inner, steps(body, sums), pragma, False), *ends(sums)]
+
+
+def in_blocks(body, sums, inner, first, last_block):
+    """Long innermost loops in blocks, whose results are put together pairwise."""
+    last = inner[-1]
+    bound = f"(b + 1) * {BLOCK} < {last.length} ? (b + 1) * {BLOCK} : {last.length}"
+    block = Loop(last.name, BLOCK, True, f"b * {BLOCK}", "end")
+    pragma = "simd" + clauses(sums) if all(t.simd for t, *_ in sums) else ""
+    core = [f"int64_t end = {bound};", *starts(sums), *around([block], steps(body, sums), pragma, False), *ends(sums)]
+    core += [line for t, *_ in sums for line in t.push()]
+    blocks = Loop("b", 0, True, first, last_block)
+    lines = [f"{t.ctype} {t.name} = {t.start};" for t, *_ in sums] + [line for t, *_ in sums for line in t.stack()]
+    return [*lines, *around([*inner[:-1], blocks], core, "", False), *[line for t, *_ in sums for line in t.empty()]]
+
+
+def starts(sums):
+    return [line for t, *_ in sums for line in t.begin()]
+
+
+def steps(body, sums):
+    return [*body.lines, *[line for t, text, *_ in sums for line in t.step(text)]]
+
+
+def ends(sums):
+    return [line for t, *_ in sums for line in t.close()]
+
+
+def clauses(sums):
+    return "".join(t.clause for t, *_ in sums)

@@ -1,0 +1,109 @@
+"""The words of the C expressions on cards: what `sin(…)` or `floor_divide(…)` is in C for each dtype.
+
+A word is a function of libm (`sin`, for float `sinf`, for complex `csin`), a helper written below, or a function of
+SciPy's that is called by its pointer. In helpers `T` is the type, `R` that of a complex number's parts, `@word` another
+word for the same type, `%word` one for the parts.
+"""
+
+import re
+
+import numpy as np
+
+from .helpers import HELPERS, PRODUCT_TYPES, SMALL_PRODUCT
+from .scalars import Unsupported, code, ctype, real_dtype
+from .system import VECTOR, special_arity, vector_functions
+
+LIBM = {
+    **VECTOR, "sqrt": 1, "floor": 1, "ceil": 1, "trunc": 1, "rint": 1, "fabs": 1, "fmod": 2, "copysign": 2, "nextafter": 2,
+    "lgamma": 1, "tgamma": 1, "fmax": 2, "fmin": 2,
+}  # fmt: skip
+COMPLEX = ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh",
+           "sqrt", "real", "imag", "conj")  # fmt: skip
+COMPLEX_NAMES = {"real": "creal", "imag": "cimag", "conj": "conj", "abs": "cabs", "angle": "carg"}
+WORD = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
+CALL = re.compile(r"([@%])([a-z_0-9]+)")
+
+
+class Functions:
+    """The words that one C source uses: `text` is their C, `pointers` names the functions whose addresses it needs."""
+
+    def __init__(self):
+        self.declared, self.defined, self.pointers = {}, {}, {}
+        self.numbers = {}  # prefix -> how many names begin with it
+        self.programs = {}  # id(program) -> the C function of one that calls itself
+        self.small_products = set()
+
+    def unique(self, prefix):
+        """A name that occurs nowhere else in the source."""
+        self.numbers[prefix] = self.numbers.get(prefix, 0) + 1
+        return f"{prefix}{self.numbers[prefix]}"
+
+    def expression(self, template, dtype, arguments):
+        """A card's expression for arguments given as C text, in this dtype. Raises Unsupported for an unknown word."""
+        text = WORD.sub(lambda m: f"{self.word(m.group(1), dtype)}(", template)
+        return text.format(*arguments)
+
+    def word(self, name, dtype):
+        """The C function that a word is in a dtype."""
+        dtype = np.dtype(dtype)
+        kind = dtype.kind
+        found = HELPERS.get((name, kind)) or HELPERS.get((name, "biufc"))
+        if found is None and kind in "iu":
+            found = HELPERS.get((name, "iu"))
+        if found is None and kind in "iuf":
+            found = HELPERS.get((name, "iuf"))
+        if found is not None:
+            return self._helper(name, dtype, found)
+        if kind == "f" and special_arity(name):
+            return self._special(name)
+        if kind == "f" and name in LIBM:
+            return self._libm(name, "f" if dtype.char == "f" else "", LIBM[name])
+        if kind == "c" and (name in COMPLEX or name in COMPLEX_NAMES):
+            return COMPLEX_NAMES.get(name, "c" + name) + ("f" if dtype.char == "F" else "")
+        raise Unsupported(f"no {name} for {dtype}")
+
+    def _libm(self, name, suffix, arity):
+        full = name + suffix
+        if full in vector_functions() and full not in self.declared:
+            real = "float" if suffix else "double"
+            self.declared[full] = f'VECTORIZED {real} {full}({", ".join([real] * arity)});'
+        return full
+
+    def _helper(self, name, dtype, template):
+        full = f"{name}_{code(dtype)}"
+        if full not in self.defined:
+            self.defined[full] = None  # a place behind what it calls is found below
+            parts = real_dtype(dtype) if dtype.kind in "fc" else dtype
+            text = CALL.sub(lambda m: self.word(m.group(2), dtype if m.group(1) == "@" else parts), template)
+            text = re.sub(r"\bT\b", ctype(dtype), text)
+            text = re.sub(r"\bR\b", ctype(parts), text)
+            text = re.sub(r"\bBITS\b", str(8 * dtype.itemsize), text)
+            del self.defined[full]
+            self.defined[full] = text.replace("NAME", full)
+        return full
+
+    def _special(self, name):
+        arity = special_arity(name)
+        if name not in self.pointers:
+            self.pointers[name] = f"double (*p_{name})({', '.join(['double'] * arity)}, int)"
+            arguments = [f"double x{i}" for i in range(arity)]
+            self.defined[f"special_{name}"] = (
+                f"static inline double special_{name}({', '.join(arguments)})"
+                f" {{ return pointers.p_{name}({', '.join(f'x{i}' for i in range(arity))}, 0); }}"
+            )
+        return f"special_{name}"
+
+    def blas(self, name, ctype_):
+        """Note that a matrix product of BLAS is called."""
+        self.pointers[name] = f"void (*p_{name})(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, "
+        self.pointers[name] += "void *, void *, int *)"
+
+    @property
+    def text(self):
+        """Declarations and definitions, in the order C needs."""
+        lines = sorted(self.declared.values())
+        if self.pointers:
+            members = "".join(f" {p};" for p in self.pointers.values())
+            lines.append(f"struct pointers {{{members} }} pointers;")
+        products = [SMALL_PRODUCT.replace("CODE", c).replace("TYPE", PRODUCT_TYPES[c]) for c in sorted(self.small_products)]
+        return "\n".join([*lines, *self.defined.values(), *products])

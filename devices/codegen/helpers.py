@@ -1,0 +1,175 @@
+"""Helper functions in C for the words of card expressions that libm lacks, or has with other edge cases than NumPy.
+
+(word, kinds of dtypes) -> C text; see `functions.py` for the signs in it. Written without branches around calls, so that
+the compiler can vectorize them; comparisons decide between values that are both computed.
+"""
+
+H = "static inline"
+
+HELPERS = {
+    # ---------------------------------------------------------------- whole numbers: what C leaves undefined is NumPy's
+    # (the divisor is made harmless first: compilers move divisions out of branches)
+    ("floor_divide", "i"): f"{H} T NAME(T a, T b) {{ T d = (b == 0) | (b == -1) ? 1 : b, q = a / d; "
+                           "q -= (T)((a % d != 0) & ((a < 0) != (d < 0))); return b == 0 ? 0 : b == -1 ? (T)-a : q; }",
+    ("floor_divide", "u"): f"{H} T NAME(T a, T b) {{ T d = b == 0 ? 1 : b, q = a / d; return b == 0 ? 0 : q; }}",
+    ("remainder", "i"): f"{H} T NAME(T a, T b) {{ T d = (b == 0) | (b == -1) ? 1 : b, r = a % d; "
+                        "return (T)(r + ((r != 0) & ((r < 0) != (d < 0)) ? d : 0)); }",
+    ("remainder", "u"): f"{H} T NAME(T a, T b) {{ T d = b == 0 ? 1 : b; return (T)(a % d); }}",
+    ("fmod", "i"): f"{H} T NAME(T a, T b) {{ T d = (b == 0) | (b == -1) ? 1 : b; return (T)(a % d); }}",
+    ("fmod", "u"): f"{H} T NAME(T a, T b) {{ T d = b == 0 ? 1 : b; return (T)(a % d); }}",
+    ("pow", "iu"): f"{H} T NAME(T a, T b) {{ T y = 1; while (b > 0) {{ if (b & 1) y = (T)(y * a); a = (T)(a * a); b >>= 1; }}"
+                   " return y; }",
+    ("abs", "i"): f"{H} T NAME(T a) {{ return a < 0 ? (T)-a : a; }}",
+    ("abs", "u"): f"{H} T NAME(T a) {{ return a; }}",
+    ("abs", "b"): f"{H} T NAME(T a) {{ return a; }}",
+    ("shift_left", "iu"): f"{H} T NAME(T a, T b) {{ return (uint64_t)b < BITS ? (T)((uint64_t)a << b) : 0; }}",
+    ("shift_right", "iu"): f"{H} T NAME(T a, T b) {{ return (uint64_t)b < BITS ? (T)(a >> b) : (T)(a < 0 ? -1 : 0); }}",
+    ("positive_gcd", "iu"): "static uint64_t NAME(T a, T b) { uint64_t p = a < 0 ? -(uint64_t)a : a; "
+                            "uint64_t q = b < 0 ? -(uint64_t)b : b; "
+                            "while (q) { uint64_t r = p % q; p = q; q = r; } return p; }",
+    ("gcd", "iu"): f"{H} T NAME(T a, T b) {{ return (T)@positive_gcd(a, b); }}",
+    ("lcm", "iu"): f"{H} T NAME(T a, T b) {{ uint64_t g = @positive_gcd(a, b), p = a < 0 ? -(uint64_t)a : a; "
+                   "uint64_t q = b < 0 ? -(uint64_t)b : b; return g == 0 ? 0 : (T)(p / g * q); }",
+    # ---------------------------------------------------------------- real numbers
+    ("abs", "f"): f"{H} T NAME(T a) {{ return @fabs(a); }}",
+    ("sign", "iuf"): f"{H} T NAME(T a) {{ return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a; }}",
+    ("maximum", "iuf"): f"{H} T NAME(T a, T b) {{ return a >= b || a != a ? a : b; }}",
+    ("minimum", "iuf"): f"{H} T NAME(T a, T b) {{ return a <= b || a != a ? a : b; }}",
+    ("fmax", "f"): f"{H} T NAME(T a, T b) {{ return a >= b || b != b ? a : b; }}",
+    ("fmin", "f"): f"{H} T NAME(T a, T b) {{ return a <= b || b != b ? a : b; }}",
+    ("fmax", "iu"): f"{H} T NAME(T a, T b) {{ return a >= b ? a : b; }}",
+    ("fmin", "iu"): f"{H} T NAME(T a, T b) {{ return a <= b ? a : b; }}",
+    ("isnan", "f"): f"{H} _Bool NAME(T a) {{ return a != a; }}",
+    ("isinf", "f"): f"{H} _Bool NAME(T a) {{ return @fabs(a) == INFINITY; }}",
+    ("isfinite", "f"): f"{H} _Bool NAME(T a) {{ return @fabs(a) < INFINITY; }}",
+    ("isnan", "iu"): f"{H} _Bool NAME(T a) {{ return 0; }}",
+    ("isinf", "iu"): f"{H} _Bool NAME(T a) {{ return 0; }}",
+    ("isfinite", "iu"): f"{H} _Bool NAME(T a) {{ return 1; }}",
+    ("isnan", "b"): f"{H} _Bool NAME(T a) {{ return 0; }}",
+    ("isinf", "b"): f"{H} _Bool NAME(T a) {{ return 0; }}",
+    ("isfinite", "b"): f"{H} _Bool NAME(T a) {{ return 1; }}",
+    ("signbit", "f"): f"{H} _Bool NAME(T a) {{ return __builtin_signbit(a) != 0; }}",
+    ("floor_divide", "f"): f"{H} T NAME(T a, T b) {{ T m = @fmod(a, b); if (b == 0) return a / b; T d = (a - m) / b; "
+                           "if (m != 0 && (b < 0) != (m < 0)) d -= 1; if (d == 0) return @copysign((T)0, a / b); "
+                           "T f = @floor(d); return d - f > (T)0.5 ? f + 1 : f; }",
+    ("remainder", "f"): f"{H} T NAME(T a, T b) {{ T m = @fmod(a, b); if (b == 0) return m; "
+                        "if (m == 0) return @copysign((T)0, b); return (b < 0) != (m < 0) ? m + b : m; }",
+    ("heaviside", "f"): f"{H} T NAME(T a, T b) {{ return a != a ? a : a == 0 ? b : a < 0 ? 0 : 1; }}",
+    ("ldexp", "f"): f"{H} T NAME(T a, int64_t n) {{ int m = n > 30000 ? 30000 : n < -30000 ? -30000 : (int)n; "
+                    "return (T)__builtin_ldexp(a, m); }",
+    ("sinc", "f"): f"{H} T NAME(T a) {{ T z = (T)3.141592653589793 * (a == 0 ? (T)1e-20 : a); return @sin(z) / z; }}",
+    ("logaddexp", "f"): f"{H} T NAME(T a, T b) {{ T d = a - b, m = a > b ? a : b, y = m + @log1p(@exp(-@fabs(d))); "
+                        "return a == b ? a + (T)0.6931471805599453 : d != d ? d : y; }",
+    ("logaddexp2", "f"): f"{H} T NAME(T a, T b) {{ T d = a - b, m = a > b ? a : b; "
+                         "T y = m + (T)1.4426950408889634 * @log1p(@exp2(-@fabs(d))); "
+                         "return a == b ? a + 1 : d != d ? d : y; }",
+    ("expit", "f"): f"{H} T NAME(T a) {{ T e = @exp(-@fabs(a)); return (a >= 0 ? 1 : e) / (1 + e); }}",
+    ("xlogy", "f"): f"{H} T NAME(T a, T b) {{ T y = a * @log(b); return a == 0 && b == b ? 0 : y; }}",
+    ("xlog1py", "f"): f"{H} T NAME(T a, T b) {{ T y = a * @log1p(b); return a == 0 && b == b ? 0 : y; }}",
+    ("entr", "f"): f"{H} T NAME(T a) {{ T y = -a * @log(a); return a != a ? a : a > 0 ? y : a == 0 ? 0 : -INFINITY; }}",
+    ("angle", "f"): f"{H} T NAME(T a) {{ return @atan2(0, a); }}",
+    # ---------------------------------------------------------------- complex numbers
+    ("multiply", "c"): f"{H} T NAME(T a, T b) {{ R p = __real__ a, q = __imag__ a, r = __real__ b, s = __imag__ b; "
+                       "T y; __real__ y = p * r - q * s; __imag__ y = p * s + q * r; return y; }",
+    # Smith's method (Comm. ACM 5, 1962), as NumPy divides
+    ("divide", "c"): f"{H} T NAME(T a, T b) {{ R p = __real__ a, q = __imag__ a, r = __real__ b, s = __imag__ b; T y; "
+                     "R u = %fabs(r), v = %fabs(s); if (u >= v) { if (u == 0 && v == 0) { __real__ y = p / u; "
+                     "__imag__ y = q / v; return y; } R t = s / r, d = 1 / (r + s * t); "
+                     "__real__ y = (p + q * t) * d; __imag__ y = (q - p * t) * d; return y; } "
+                     "R t = r / s, d = 1 / (s + r * t); __real__ y = (p * t + q) * d; "
+                     "__imag__ y = (q * t - p) * d; return y; }",
+    ("reciprocal", "c"): f"{H} T NAME(T b) {{ R r = __real__ b, s = __imag__ b; T y; "
+                         "if (%fabs(s) <= %fabs(r)) { R t = s / r, d = r + s * t; __real__ y = 1 / d; __imag__ y = -t / d; "
+                         "return y; } R t = r / s, d = r * t + s; __real__ y = t / d; __imag__ y = -1 / d; return y; }",
+    ("isnan", "c"): f"{H} _Bool NAME(T a) {{ return __real__ a != __real__ a || __imag__ a != __imag__ a; }}",
+    ("isinf", "c"): f"{H} _Bool NAME(T a) {{ return %fabs(__real__ a) == INFINITY || %fabs(__imag__ a) == INFINITY; }}",
+    ("isfinite", "c"): f"{H} _Bool NAME(T a) {{ return %fabs(__real__ a) < INFINITY && %fabs(__imag__ a) < INFINITY; }}",
+    ("less", "c"): f"{H} _Bool NAME(T a, T b) {{ R p = __real__ a, q = __imag__ a, r = __real__ b, s = __imag__ b; "
+                   "return (p < r && q == q && s == s) || (p == r && q < s); }",
+    ("less_equal", "c"): f"{H} _Bool NAME(T a, T b) {{ R p = __real__ a, q = __imag__ a, r = __real__ b, s = __imag__ b; "
+                         "return (p < r && q == q && s == s) || (p == r && q <= s); }",
+    ("maximum", "c"): f"{H} T NAME(T a, T b) {{ return @isnan(a) || (!@isnan(b) && @less_equal(b, a)) ? a : b; }}",
+    ("minimum", "c"): f"{H} T NAME(T a, T b) {{ return @isnan(a) || (!@isnan(b) && @less_equal(a, b)) ? a : b; }}",
+    ("fmax", "c"): f"{H} T NAME(T a, T b) {{ return @isnan(b) || (!@isnan(a) && @less_equal(b, a)) ? a : b; }}",
+    ("fmin", "c"): f"{H} T NAME(T a, T b) {{ return @isnan(b) || (!@isnan(a) && @less_equal(a, b)) ? a : b; }}",
+    ("expit", "c"): f"{H} T NAME(T a) {{ _Bool right = __real__ a >= 0; T e = @exp(right ? -a : a), d = e; "
+                    "__real__ d += 1; T one; __real__ one = 1; __imag__ one = 0; return @divide(right ? one : e, d); }",
+    ("log1p", "c"): f"{H} T NAME(T a) {{ R l = %hypot(__real__ a + 1, __imag__ a); T y; __real__ y = %log(l); "
+                    "__imag__ y = %atan2(__imag__ a, __real__ a + 1); return y; }",
+    ("log2", "c"): f"{H} T NAME(T a) {{ T y = @log(a); __real__ y *= (R)1.4426950408889634; "
+                   "__imag__ y *= (R)1.4426950408889634; return y; }",
+    ("log10", "c"): f"{H} T NAME(T a) {{ T y = @log(a); __real__ y *= (R)0.4342944819032518; "
+                    "__imag__ y *= (R)0.4342944819032518; return y; }",
+    ("exp2", "c"): f"{H} T NAME(T a) {{ __real__ a *= (R)0.6931471805599453; __imag__ a *= (R)0.6931471805599453; "
+                   "return @exp(a); }",
+}  # fmt: skip
+
+PRODUCT_TYPES = {"f8": "double", "f4": "float"}
+
+# out[i, j] = sum over l of x[i, l] y[l, j] for small matrices of any strides: y is packed into rows of whole vectors, and
+# four rows of the result are kept in registers. Multiplications and additions may be contracted here, as BLAS does.
+SMALL_PRODUCT = """
+typedef TYPE vec_CODE __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(TYPE))));
+#define W_CODE ((int64_t)(VECTOR_BYTES / sizeof(TYPE)))
+__attribute__((noinline)) CONTRACT static void rows_CODE(int64_t n, int64_t w, int64_t k, const TYPE *x, int64_t xi, int64_t xl,
+    const TYPE *y, int64_t yl, TYPE *o, int64_t oi, int64_t oj, int64_t m) {
+  for (int64_t i = 0; i < n; i += 4) {
+    int64_t r1 = i + 1 < n ? xi : 0, r2 = i + 2 < n ? 2 * xi : 0, r3 = i + 3 < n ? 3 * xi : 0, rows = n - i < 4 ? n - i : 4;
+    for (int64_t j = 0; j < w; j += 2) {
+      vec_CODE c[8] = {{0}};
+      const TYPE *a = x + i * xi, *b = y + j * W_CODE;
+      if (j + 1 < w) {
+        vec_CODE c0 = {0}, c1 = {0}, c2 = {0}, c3 = {0}, d0 = {0}, d1 = {0}, d2 = {0}, d3 = {0};
+        for (int64_t l = 0; l < k; l++, a += xl, b += yl) {
+          vec_CODE u = *(const vec_CODE *)b, v = *(const vec_CODE *)(b + W_CODE);
+          c0 += a[0] * u; c1 += a[r1] * u; c2 += a[r2] * u; c3 += a[r3] * u;
+          d0 += a[0] * v; d1 += a[r1] * v; d2 += a[r2] * v; d3 += a[r3] * v;
+        }
+        c[0] = c0; c[1] = d0; c[2] = c1; c[3] = d1; c[4] = c2; c[5] = d2; c[6] = c3; c[7] = d3;
+      } else {
+        vec_CODE c0 = {0}, c1 = {0}, c2 = {0}, c3 = {0};
+        for (int64_t l = 0; l < k; l++, a += xl, b += yl) {
+          vec_CODE u = *(const vec_CODE *)b;
+          c0 += a[0] * u; c1 += a[r1] * u; c2 += a[r2] * u; c3 += a[r3] * u;
+        }
+        c[0] = c0; c[2] = c1; c[4] = c2; c[6] = c3;
+      }
+      int64_t columns = m - j * W_CODE < 2 * W_CODE ? m - j * W_CODE : 2 * W_CODE;
+      for (int64_t r = 0; r < rows; r++) {
+        const TYPE *from = (const TYPE *)(c + 2 * r);
+        TYPE *to = o + (i + r) * oi + j * W_CODE * oj;
+        if (oj == 1) for (int64_t q = 0; q < columns; q++) to[q] = from[q];
+        else for (int64_t q = 0; q < columns; q++) to[q * oj] = from[q];
+      }
+    }
+  }
+}
+static void small_product_CODE(int64_t n, int64_t m, int64_t k, const TYPE *x, int64_t xi, int64_t xl,
+    const TYPE *y, int64_t yl, int64_t yj, TYPE *o, int64_t oi, int64_t oj) {
+  int64_t w = (m + W_CODE - 1) / W_CODE;
+  if (yj == 1 && m % W_CODE == 0) { rows_CODE(n, w, k, x, xi, xl, y, yl, o, oi, oj, m); return; }
+  enum { PACK = 16384 / sizeof(TYPE) };
+  TYPE pack[PACK];
+  int64_t width = w * W_CODE, most = PACK / (k > 0 ? k : 1) / W_CODE;
+  if (most < 1) { /* a long inner axis: plain sums */
+    for (int64_t i = 0; i < n; i++) for (int64_t j = 0; j < m; j++) {
+      TYPE s = 0;
+      for (int64_t l = 0; l < k; l++) s += x[i * xi + l * xl] * y[l * yl + j * yj];
+      o[i * oi + j * oj] = s;
+    }
+    return;
+  }
+  for (int64_t j = 0; j < w; j += most) {
+    int64_t vectors = w - j < most ? w - j : most, columns = m - j * W_CODE;
+    if (columns > vectors * W_CODE) columns = vectors * W_CODE;
+    width = vectors * W_CODE;
+    for (int64_t l = 0; l < k; l++) {
+      const TYPE *from = y + l * yl + j * W_CODE * yj;
+      if (yj == 1) for (int64_t q = 0; q < columns; q++) pack[l * width + q] = from[q];
+      else for (int64_t q = 0; q < columns; q++) pack[l * width + q] = from[q * yj];
+      for (int64_t q = columns; q < width; q++) pack[l * width + q] = 0;
+    }
+    rows_CODE(n, vectors, k, x, xi, xl, pack, width, o + j * W_CODE * oj, oi, oj, columns);
+  }
+}
+"""

@@ -1,0 +1,168 @@
+"""`compile_program` for the host: stretches of equations as C functions, between them what has no C by its own kernel."""
+
+import numpy as np
+
+from ...dsl import operations
+from ...dsl.axes import resolved
+from ...dsl.control.deep import deep, run_deep
+from ...dsl.ir import Var, evaluate
+from ...dsl.libraries import Scalar
+from ...dsl.nans import checking
+from ...dsl.passes import optimized
+from ...dsl.passes.rewriting import pure
+from . import control  # noqa: F401  (operations on programs become blocks)
+from .calls import Fault, caller
+from .control_python import STEPWISE
+from .library import NoCompiler, load, warn_once
+from .plan import lowerable
+from .scalars import Unsupported
+from .source import Source, vars_of
+from .within import constants_within, in_row, uniform
+
+
+def compile_or_run(program):
+    """A function of the flat inputs: compiled, or, with one warning, operation by operation."""
+    try:
+        return compiled(optimized(program))
+    except (NoCompiler, Unsupported) as error:
+        warn_once(error)
+        return lambda *leaves: [owned(y) for y in by_operations(program, leaves)]
+
+
+def by_operations(program, leaves):
+    """The results by the operations one by one; recursion on a stack of our own."""
+    return run_deep(program, leaves) if deep(program) else evaluate(program, leaves)
+
+
+def run_of(program):
+    """The compiled function of a program within an operation, made once."""
+    if checking():
+        return lambda *leaves: evaluate(program, leaves)
+    run = program.lifted.get("host")
+    if run is None:
+        run = program.lifted["host"] = compile_or_run(program)
+    return run
+
+
+def owned(y):
+    """A result that shares memory with nothing."""
+    return y.copy() if isinstance(y, np.ndarray) else y
+
+
+def compiled(program):
+    """A function of the flat inputs. Raises NoCompiler."""
+    constants = {v: x for v, x in program.constants}
+    usable = all(isinstance(x, (np.ndarray, Scalar)) for x in constants.values())
+    steps = stretches(program.equations, usable)
+    if deep(program) and not all(is_c for is_c, _ in steps):
+        return lambda *leaves: [owned(y) for y in run_deep(program, leaves)]
+    made = [made_step(step, k, steps, program, constants) for k, step in enumerate(steps)]
+    plain = [v for v in program.outputs if isinstance(v, Var) and (v in program.inputs or v in constants)]
+    outputs = [v for v in program.outputs if isinstance(v, Var)]
+    if len(made) == 1 and steps[0][0] and not plain and len(set(outputs)) == len(outputs) == len(program.outputs):
+        source, run = made[0]
+        if source.inputs == list(program.inputs) and source.outputs == outputs:
+            return with_sources(run if not source.faults else guarded(run, program), made)
+    return with_sources(in_steps(program, made, steps, constants), made)
+
+
+def with_sources(run, made):
+    """The function, with the C of its steps to be looked at as `sources`."""
+    run.sources = [step[0].text for step in made if step is not None]
+    return run
+
+
+def guarded(run, program):
+    """A compiled function; an index out of range is the error of the operation that meets it."""
+
+    def call(*leaves):
+        try:
+            return run(*leaves)
+        except Fault:
+            return [owned(y) for y in by_operations(program, leaves)]
+
+    return call
+
+
+def in_steps(program, made, steps, constants):
+    """A function that runs a program's steps in order."""
+
+    def call(*leaves):
+        env = dict(constants)
+        env.update(zip(program.inputs, leaves, strict=True))
+        for (_, equations), step in zip(steps, made):
+            if step is None:
+                one_by_one(equations, env)
+                continue
+            source, run = step
+            try:
+                env.update(zip(source.outputs, run(*[env[v] for v in source.inputs])))
+            except Fault:
+                if deep(program):
+                    return [owned(y) for y in run_deep(program, leaves)]
+                one_by_one(equations, env)  # raises what the operation raises
+        results, seen = [], {id(x) for x in (*leaves, *constants.values())}
+        for v in program.outputs:
+            y = env[v] if isinstance(v, Var) else v
+            if isinstance(y, np.ndarray) and (id(y) in seen or y.base is not None):
+                y = y.copy()
+            seen.add(id(y))
+            results.append(y)
+        return results
+
+    return call
+
+
+def one_by_one(equations, env):
+    """Run equations by their operations."""
+    for e in equations:
+        given = [env[v] if isinstance(v, Var) else v for v in e.inputs]
+        stepwise = STEPWISE.get(e.op.__name__) if operations.get(e.op.__name__) is e.op else None
+        if stepwise is not None and all(isinstance(x, (np.ndarray, Scalar)) for x in given):
+            y = stepwise(run_of, *given, **e.params)
+        else:
+            y = e.op.generic.spread(*given, **resolved(e.op, e.params))
+        env.update(zip(e.outputs, y if isinstance(y, tuple) else (y,)))
+
+
+def stretches(equations, usable=True, lowerable=lowerable):
+    """The equations as steps (in C?, equations): as few as their order allows. Even levels are C, odd ones are not; what
+    acts or talks to other processes keeps its order."""
+    level, steps, acted = {}, {}, 0
+    for e in equations:
+        in_c = usable and lowerable(e)
+        at = max([level.get(v, 0) for v in vars_of(e.inputs)], default=0)
+        if not pure(e):
+            at = max(at, acted)
+        at += at % 2 == (1 if in_c else 0)
+        if not pure(e):
+            acted = at
+        steps.setdefault(at, []).append(e)
+        level.update(dict.fromkeys(e.outputs, at))
+    return [(k % 2 == 0, steps[k]) for k in sorted(steps)]
+
+
+def made_step(step, number, steps, program, constants):
+    """(source, function) of a step in C; None for another."""
+    is_c, equations = step
+    if not is_c:
+        return None
+    made_here = {v for e in equations for v in e.outputs}
+    later = [v for _, others in steps[number + 1 :] for e in others for v in e.inputs]
+    needed = {v for v in (*later, *program.outputs) if isinstance(v, Var)}
+    outputs = [v for v in dict.fromkeys(program.outputs) if isinstance(v, Var) and v in made_here]
+    outputs += [v for e in equations for v in e.outputs if v in needed and v not in outputs]
+    read = vars_of(v for e in equations for v in e.inputs)
+    inputs = [v for v in program.inputs if v in read]
+    inputs += [v for v in read if v not in made_here and v not in constants and v not in inputs]
+    arrays = {v: in_row(v, constants[v]) for v in read if v in constants} | constants_within(equations)
+    if is_whole(steps) and program.inputs:
+        inputs = list(program.inputs)
+    literals = {v: x.flat[0] for v, x in arrays.items() if uniform(x)}
+    source = Source(equations, inputs, outputs, arrays, literals)
+    return source, caller(load(source.text, source.pointers), source)
+
+
+def is_whole(steps):
+    """Whether a program is one C function."""
+    return len(steps) == 1

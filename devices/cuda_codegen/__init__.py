@@ -1,0 +1,44 @@
+"""CUDA code for programs: the expressions and statements of the C code for the host, in kernels that CuPy compiles.
+
+`program.py` cuts a program into stretches that have kernels and operations that have none, which run by CuPy's functions;
+`source.py` puts a stretch together from the host's plan (`..codegen`); `kernels.py`, `reductions.py`, `writes.py` and `rows.py`
+write kernels; `words.py` and `prelude.py` say what CUDA C++ says otherwise than C; `launch.py` runs them.
+
+No GPU has run this yet. NVRTC compiles the kernels in the tests, and the same text, compiled for the host with an emulation of
+blocks and threads, gives what the operations give. Not known: speed, races within a warp, the last digits of CUDA's own
+functions (`sin`, `erf`). Numbers of float32 below the normal ones count as zero, as in all kernels that CuPy compiles.
+"""
+
+from ...dispatch import CUDA
+from ...dsl.compiling import compile_program
+from ...dsl.control.call import call, call_run
+from ...dsl.control.deep import deep
+from ...dsl.ir import Program
+from ...dsl.nans import checking
+from ..device import Device
+
+
+@compile_program.method
+def compile_program_on_cuda(program: Program, device: Device[CUDA], /):
+    from .program import Compiled
+
+    return Compiled(program, device.ordinal)
+
+
+def call_on_cuda(*arrays, program):
+    """The results of a program of CuPy's arrays, as a tuple: by kernels that are made at the first call."""
+    if checking():  # operation by operation, of which one makes the NaN
+        return call_run(*arrays, program=program)
+    run = program.lifted.get("cuda")
+    if run is None:
+        if deep(program):
+            return call_run(*arrays, program=program)
+        from .program import Compiled
+
+        run = program.lifted["cuda"] = Compiled(program)
+    return tuple(run(*arrays))
+
+
+def install_call(array_class):
+    """Let `call` run by kernels. array_class: of its arguments, from `operand`."""
+    call.generic.add(call_on_cuda, (), array_class, CUDA)

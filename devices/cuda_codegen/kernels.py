@@ -1,0 +1,134 @@
+"""Kernels: the text, launch and memory of one pass over an iteration space, from a loop nest.
+
+What is inside comes from the same statements as on the host. Around them is a loop in strides of the grid; reductions are in
+`reductions.py`, writes at places that are known as the kernel runs in `writes.py`, passes that share a block in `rows.py`.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..codegen.bodies import Body
+from ..codegen.indices import Index
+from ..codegen.loops import Loop, merged, settled
+from ..codegen.nests import fill
+from ..codegen.scalars import memory_type
+from .words import spelled
+
+THREADS = 256  # of a block
+BLOCKS = 4096  # of a grid, at most; further elements are taken in strides
+INT64 = np.dtype(np.int64)
+NARROW = 2**30  # elements up to which counters are 32 bits wide
+BUFFER = re.compile(r"\b([xytpw]\d+)\b")  # names of inputs, outputs, temporaries, partial results, writers
+
+
+@dataclass
+class Kernel:
+    """lines: the inside, in C. blocks: the grid, of one or two axes. threads: of a block. written: names of the buffers it
+    writes. shared: bytes of shared memory. wide: whether counters need 64 bits. own: names that it declares itself.
+    cleared: names of buffers that must hold zeros before."""
+
+    lines: list
+    blocks: tuple
+    threads: int
+    written: set
+    shared: int = 0
+    wide: bool = False
+    own: tuple = ()
+    cleared: tuple = ()
+
+    @property
+    def buffers(self):
+        """Names of the arrays it is given, in order."""
+        return [b for b in dict.fromkeys(b for line in self.lines for b in BUFFER.findall(line)) if b not in self.own]
+
+    def text(self, name, dtypes):
+        """The kernel as CUDA C++. dtypes: name of a buffer -> dtype."""
+        given = []
+        for b in self.buffers:
+            kind = memory_type(dtypes[b])
+            given.append(f"{kind} *{b}" if b in self.written else f"const {kind} *__restrict__ {b}")
+        lines = [f'extern "C" __global__ void {name}({", ".join(given)}) {{', f"typedef {'int64_t' if self.wide else 'int'} I;"]
+        if self.shared:
+            lines.append(f"__shared__ double shared[{-(-self.shared // 8)}];")
+        return spelled("\n".join([*lines, *self.lines, "}"]))
+
+
+class CudaBody(Body):
+    """Statements of one iteration on a device: places out of range wrap around, as CuPy's do, since nobody could be told."""
+
+    def position(self, v, idx, length):
+        name = self.local("int64_t", self.at(v, idx, INT64))
+        around = f"{name} %= {length}; if ({name} < 0) {name} += {length};"
+        self.lines.append(f"if ((uint64_t){name} >= {length}u) {{ {around} }}")
+        return Index(0, [(name, 1)])
+
+
+class Names:
+    """Memory beside a program's values. dtypes, sizes: name -> what is kept there."""
+
+    def __init__(self):
+        self.dtypes, self.sizes = {}, {}
+
+    def new(self, letter, dtype, size):
+        """A name for a new buffer of so many elements."""
+        name = f"{letter}{len(self.dtypes)}"
+        self.dtypes[name], self.sizes[name] = dtype, size
+        return name
+
+
+def size(loops):
+    """Iterations of nested loops."""
+    return math.prod(loop.length for loop in loops)
+
+
+def loops_of(nest, body, outer=0):
+    """The loops of a nest inside the first `outer` ones, put together where memory has no gaps."""
+    loops = [Loop(f"i{a}", n, a in nest.reduced) for a, n in enumerate(nest.shape) if n != 1 and a >= outer]
+    return merged(loops, body.places, body.pinned)
+
+
+def is_wide(nest, body):
+    """Whether a counter may not fit into 32 bits."""
+    return max(math.prod(nest.shape), *[math.prod(b.shape) for b in body.accessed], 0) >= NARROW
+
+
+def decoded(loops, counter):
+    """The counters of loops from one that runs over all of them."""
+    if not loops:
+        return []
+    rest = f"{counter}_rest"
+    lines = [f"I {rest} = {counter};"] if len(loops) > 1 else []
+    for loop in reversed(loops[1:]):
+        lines.append(f"const I {loop.name} = {rest} % {loop.length}; {rest} /= {loop.length};")
+    return [*lines, f"const I {loops[0].name} = {rest if len(loops) > 1 else counter};"]
+
+
+def over_grid(total):
+    """The head of a loop that all threads of a grid share."""
+    return f"for (I q = blockIdx.x * (I)blockDim.x + threadIdx.x; q < {total}; q += (I)gridDim.x * blockDim.x) {{"
+
+
+def grid(total):
+    """(blocks, threads) for so many elements."""
+    threads = min(THREADS, max(32, 1 << (total - 1).bit_length()))
+    return (min(-(-total // threads), BLOCKS),), threads
+
+
+def elementwise(nest, graph):
+    """The kernel of a nest without reductions; none where it has no iterations."""
+    body = CudaBody(graph)
+    fill(nest, body)
+    loops = loops_of(nest, body)
+    total = size(loops)
+    if not total:
+        return []
+    lines = settled([over_grid(total), *decoded(loops, "q"), *body.lines, "}"], body.places)
+    return [Kernel(lines, *grid(total), written(nest, graph), wide=is_wide(nest, body))]
+
+
+def written(nest, graph):
+    """Names of the buffers that a nest writes."""
+    return {graph.buffers[v].name for v in nest.writes}

@@ -1,0 +1,127 @@
+"""Passes that share a block: nests that follow each other and meet at the same leading index, each row a block's work.
+
+A softmax is a maximum, an exponential, a sum and a quotient over each row: one kernel, in which what only these passes use is
+kept in shared memory. A program of small arrays is one such row.
+"""
+
+import math
+
+from ..codegen.emission import size_within
+from ..codegen.indices import Buffer, contiguous
+from ..codegen.loops import Loop, settled
+from ..codegen.nests import Nest, fill
+from ..codegen.rows import Rows, meeting
+from ..codegen.scalars import memory_type
+from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, written
+from .reductions import Shape, above, reduced_by
+
+SMALL = 4096  # elements up to which a single block does everything
+SHORTEST = 64  # elements of a row that are worth a block
+LONGEST = 16_384  # elements of a row up to which a block does it by itself, however few rows there are
+MANY = 256  # rows from which on it does so at any length
+ARRAYS = 200  # of a kernel, whose arguments take four kilobytes at most
+ROW_BYTES = 16 * 1024  # shared memory for the temporaries of a row
+
+
+def in_blocks(nests, memory):
+    """The nests, those that can share their blocks put together."""
+    groups, current = [], None
+    for nest in nests:
+        joined = current and together(current, nest, memory)
+        if joined:
+            groups[-1] = current = joined
+        else:
+            able = isinstance(nest, Nest) and not nest.sequential
+            current = Rows([nest], leading(nest)) if able else None
+            groups.append(current or nest)
+    return [g.nests[0] if isinstance(g, Rows) and len(g.nests) == 1 else g for g in groups]
+
+
+def leading(nest):
+    """How many leading loops a nest can share: all that no reduction runs over."""
+    return nest.kept_first
+
+
+def together(current, nest, memory):
+    """A nest with those before it, row by row or as a whole, or None."""
+    nests = [*current.nests, nest]
+    if len({v for n in nests for v in (*n.writes, *[v for v, _ in n.reads])}) > ARRAYS:
+        return None
+    for before in (current, Rows(current.nests, 0)):
+        common = meeting(before, nest, memory, leading)
+        if common is not None and worth(nests, common):
+            return Rows(nests, common)
+    return None
+
+
+def worth(nests, common):
+    """Whether nests are better done row by row, each by one block, than one after the other by all blocks."""
+    rows = math.prod(nests[0].shape[:common])
+    longest = max(math.prod(n.shape[common:]) for n in nests)
+    if rows == 1:
+        return longest <= SMALL
+    return longest >= SHORTEST and (longest <= LONGEST or rows >= MANY)
+
+
+def localize(g, elsewhere, temporaries, memory, graph):
+    """Give a group's temporaries that live within a row shared memory. Changes graph.buffers; returns name -> offset in bytes,
+    and the bytes."""
+    offsets, used = {}, 0
+    aliased = {memory(v) for v in graph.same_memory}
+    for v in dict.fromkeys(g.writes):
+        buffer = graph.buffers[v]
+        need = -(-max(size_within(buffer, g.outer), 1) * buffer.dtype.itemsize // 16) * 16
+        if v not in temporaries or v in elsewhere or v in aliased or used + need > ROW_BYTES:
+            continue
+        strides = (*(0,) * g.outer, *contiguous(buffer.shape[g.outer :]))
+        graph.buffers[v] = Buffer(buffer.name, buffer.dtype, buffer.shape, strides)
+        offsets[v], used = used, used + need
+    return offsets, used
+
+
+def rows(g, graph, offsets, used):
+    """The kernel of a group. offsets: Var -> offset of its shared memory behind that of reductions; used: their bytes."""
+    outer = [Loop(f"i{a}", n, False) for a, n in enumerate(g.shape) if n != 1]
+    total = size(outer)
+    if not total:
+        return []
+    longest = max(math.prod(n.shape[g.outer :]) for n in g.nests)
+    threads = min(THREADS, max(32, above(longest)))
+    lines, scratch, wide = [], 0, False
+    for nest in g.nests:
+        made, needs, far = inside(nest, graph, g.outer, threads)
+        lines += ["{", *made, "}", "__syncthreads();"]
+        scratch, wide = max(scratch, needs), wide or far
+    scratch = -(-scratch // 16) * 16
+    kinds = [(graph.buffers[v], scratch + at) for v, at in offsets.items()]
+    local = [f"{pointer(b)} {b.name} = ({pointer(b)})((char *)shared + {at});" for b, at in kinds]
+    head = f"for (I row = blockIdx.x; row < {total}; row += gridDim.x) {{"
+    lines = [*local, head, *decoded(outer, "row"), *lines, "}"]
+    touched = set().union(*[written(n, graph) for n in g.nests])
+    own = tuple([b.name for b, _ in kinds])
+    return [Kernel(lines, (min(total, BLOCKS),), threads, touched, scratch + used, wide, own)]
+
+
+def pointer(buffer):
+    """C type of a buffer."""
+    return f"{memory_type(buffer.dtype)} *"
+
+
+def inside(nest, graph, outer, threads):
+    """(C lines of a nest within a row, bytes of shared memory, whether counters are wide)."""
+    body = CudaBody(graph)
+    sums = fill(nest, body)
+    targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
+    loops = loops_of(nest, body, outer)
+    wide = is_wide(nest, body)
+    if not sums:
+        head = f"for (I q = threadIdx.x; q < {size(loops)}; q += {threads}) {{"
+        return settled([head, *decoded(loops, "q"), *body.lines, "}"], body.places), 0, wide
+    kept, reduced = [x for x in loops if not x.reduced], [x for x in loops if x.reduced]
+    shape = Shape(kept, reduced, not loops or loops[-1].reduced, threads)
+    if not shape.results:
+        return [], 0, wide
+    steps = [(t, text) for t, text, *_ in sums]
+    head = f"for (I o = 0; o < {shape.results}; o += {shape.lanes}) {{"
+    lines = settled([*shape.places, head, *reduced_by(shape, steps, body.lines, targets), "}"], body.places)
+    return lines, threads * max(t.dtype.itemsize for t, _ in steps), wide

@@ -1,0 +1,65 @@
+"""The words of card expressions in CUDA C++, and what else C says in another way.
+
+The expressions, helpers and statements are those of C code for the host; here are only the differences: CUDA's library has
+special functions of its own, complex numbers are a class, functions are marked as the device's.
+"""
+
+import re
+
+import numpy as np
+
+from ..codegen.functions import LIBM, Functions
+from ..codegen.helpers import HELPERS
+from ..codegen.scalars import Unsupported
+from ..codegen.system import SPECIAL_NAMES
+
+# SciPy's functions that CUDA's library has
+SPECIAL = {
+    "erfinv": "erfinv", "erfcinv": "erfcinv", "erfcx": "erfcx", "ndtr": "normcdf", "ndtri": "normcdfinv", "lgamma": "lgamma",
+    "tgamma": "tgamma", "i0": "cyl_bessel_i0", "i1": "cyl_bessel_i1", "j0": "j0", "j1": "j1", "y0": "::y0", "y1": "::y1",
+}  # fmt: skip
+# functions of complex numbers, for both precisions; inverse trigonometric ones are left to CuPy
+COMPLEX = {
+    "exp": "cexp", "log": "clog", "sqrt": "csqrt", "sin": "csin", "cos": "ccos", "tan": "ctan", "sinh": "csinh",
+    "cosh": "ccosh", "tanh": "ctanh", "real": "creal", "imag": "cimag", "conj": "conj", "abs": "cabs", "angle": "carg",
+}  # fmt: skip
+SPELLINGS = (
+    (re.compile(r"\bdouble complex\b"), "c16"), (re.compile(r"\bfloat complex\b"), "c8"),
+    (re.compile(r"\b__real__ (\w+)"), r"\1.re"), (re.compile(r"\b__imag__ (\w+)"), r"\1.im"),
+    (re.compile(r"\b__builtin_(signbit|ldexp)\b"), r"\1"),
+)  # fmt: skip
+
+
+def spelled(text):
+    """C as C++: complex types and parts, builtin functions."""
+    for pattern, new in SPELLINGS:
+        text = pattern.sub(new, text)
+    return text
+
+
+class CudaFunctions(Functions):
+    """The words that one CUDA source uses; `text` is their definitions."""
+
+    def word(self, name, dtype):
+        """The CUDA function that a word is in a dtype. Raises Unsupported."""
+        dtype = np.dtype(dtype)
+        kind = dtype.kind
+        if kind == "f" and name in SPECIAL:
+            return SPECIAL[name] + ("f" if dtype.char == "f" else "")
+        if kind == "f" and name in SPECIAL_NAMES:
+            raise Unsupported(f"no {name} in CUDA's library")
+        if kind == "c" and name in COMPLEX:
+            return COMPLEX[name]
+        if kind == "c" and name in LIBM and (name, "c") not in HELPERS:
+            raise Unsupported(f"no {name} for {dtype}")
+        return super().word(name, dtype)
+
+    def _libm(self, name, suffix, arity):
+        return name + suffix
+
+    def _helper(self, name, dtype, template):
+        full = super()._helper(name, dtype, template)
+        text = self.defined[full]
+        if text is not None and "__device__" not in text:
+            self.defined[full] = spelled(text).replace("static", "static __device__", 1)
+        return full

@@ -1,0 +1,78 @@
+"""`associative_scan`: all partial results of an associative operation in a logarithmic number of steps."""
+
+from ...dispatch import ShapeError, StructureError, tree
+from ..avals import ndim_of, normalize_axis, shape_of
+from ..ops.rearrange import flip
+from ..ops.shape import concatenate, reshape, stack
+
+
+def associative_scan(f, xs, reverse=False, axis=0):
+    """The results of combining the first k elements, for each k: `[x0, f(x0, x1), f(f(x0, x1), x2), …]`.
+
+    f: associative function of two arrays or trees, each with any number of elements along the axis, that combines them element
+    by element (as `add`, or `matmul` of stacks of matrices). xs: array or tree, all of one length along `axis`. reverse: from
+    the last element on. Returns a tree like xs. It takes about 2 log2(n) calls of f on whole arrays, so every transformation
+    follows it; only the order of combination differs from `scan`'s. Raises ShapeError, AxisError, StructureError.
+
+    Source: G. E. Blelloch, Prefix sums and their applications (1990).
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.associative_scan(pa.multiply, np.array([1.0, 2.0, 3.0, 4.0]))
+    array([ 1.,  2.,  6., 24.])
+    """
+    leaves, structure = tree.flatten(xs)
+    if not leaves:
+        return xs
+    axes = [normalize_axis("associative_scan", axis, ndim_of(x)) for x in leaves]
+    lengths = {shape_of(x)[a] for x, a in zip(leaves, axes, strict=True)}
+    if len(lengths) != 1:
+        raise ShapeError(f"associative_scan: the lengths along axis {axis} differ: {sorted(lengths)}; they must agree")
+    if reverse:
+        leaves = [flip(x, axis=a) for x, a in zip(leaves, axes, strict=True)]
+
+    def combine(left, right):
+        out, shape = tree.flatten(f(tree.unflatten(structure, left), tree.unflatten(structure, right)))
+        if shape != structure:
+            raise StructureError(
+                f"associative_scan: f must return what it is given, {tree.show(structure)}, not {tree.show(shape)}"
+            )
+        for x, y in zip(left, out, strict=True):
+            if shape_of(x) != shape_of(y):
+                raise ShapeError(
+                    f"associative_scan: f returns shape {list(shape_of(y))} for {list(shape_of(x))}; it must keep it, for any "
+                    "number of elements along the axis"
+                )
+        return out
+
+    results = _prefixes(combine, leaves, axes, *lengths)
+    if reverse:
+        results = [flip(x, axis=a) for x, a in zip(results, axes, strict=True)]
+    return tree.unflatten(structure, results)
+
+
+def _prefixes(combine, xs, axes, n):
+    if n < 2:
+        return xs
+    pairs = combine(_part(xs, axes, 0, n - 1, 2), _part(xs, axes, 1, n, 2))  # x0 x1, x2 x3, …
+    odd = _prefixes(combine, pairs, axes, n // 2)  # results at 1, 3, 5, …
+    first = _part(xs, axes, 0, 1, 1)
+    count = (n - 1) // 2  # results at 2, 4, …
+    if not count:
+        return [concatenate([a, b], axis=k) for a, b, k in zip(first, odd, axes, strict=True)]
+    even = combine(_part(odd, axes, 0, count, 1), _part(xs, axes, 2, n, 2))
+    even = [concatenate([a, b], axis=k) for a, b, k in zip(first, even, axes, strict=True)]
+    return [_alternate(a, b, k, n) for a, b, k in zip(even, odd, axes, strict=True)]
+
+
+def _part(xs, axes, start, stop, step):
+    return [x[(slice(None),) * a + (slice(start, stop, step),)] for x, a in zip(xs, axes, strict=True)]
+
+
+def _alternate(even, odd, axis, n):
+    """even[0], odd[0], even[1], odd[1], … along an axis, n in all."""
+    paired = shape_of(odd)[axis]
+    cut = (slice(None),) * axis
+    both = stack([even[(*cut, slice(0, paired))], odd], axis=axis + 1)
+    shape = shape_of(odd)
+    mixed = reshape(both, shape=(*shape[:axis], 2 * paired, *shape[axis + 1 :]))
+    return mixed if n % 2 == 0 else concatenate([mixed, even[(*cut, slice(paired, None))]], axis=axis)

@@ -1,0 +1,149 @@
+"""The arguments of a jitted function: which are static, and what of each decides about the program."""
+
+import inspect
+import types
+
+import numpy as np
+
+from ...dispatch import Layer, StructureError, type_name
+from ...dispatch import tree as pytree
+from ..avals import aval_of, is_number
+from ..batching import lanes_of
+from ..ir import Var
+from ..libraries import bottom
+from ..tracing import Traced
+from .reads import Held, exact
+
+LARGEST = 2**63
+
+
+class Static:
+    """A static argument among the leaves."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Arguments:
+    """How a function takes its arguments. static, donated: positions and names."""
+
+    def __init__(self, f, name, static_argnums, static_argnames, donate_argnums, donate_argnames):
+        self.name = name
+        self.parameters = _parameters(f)
+        self.static = self._places("static", static_argnums, static_argnames)
+        self.donated = self._places("donate", donate_argnums, donate_argnames)
+        both = self.static & self.donated
+        if both:
+            raise StructureError(f"{name}: argument {min(both, key=str)} is static and donated; only arrays can be donated")
+
+    def _places(self, what, numbers, names):
+        """Positions, and names, of the arguments meant: one given by position may be passed by name, and the other way
+        round."""
+        numbers = (numbers,) if hasattr(numbers, "__index__") else tuple(numbers)
+        names = (names,) if isinstance(names, str) else tuple(names)
+        found, known = set(), self.parameters
+        positional = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        variadic = not known or any(p.kind is p.VAR_POSITIONAL for p in known)
+        for n in numbers:
+            if not hasattr(n, "__index__") or not variadic and not -len(positional) <= n < len(positional):
+                raise StructureError(f"{self.name}: {what}_argnums {n!r} is no position among its {len(positional)} parameters")
+            n = n % len(positional) if n < 0 else n
+            found |= {n, positional[n]} if n < len(positional) else {n}
+        for name in names:
+            if known and name not in [p.name for p in known] and not any(p.kind is p.VAR_KEYWORD for p in known):
+                raise StructureError(f"{self.name}: {what}_argnames {name!r} is none of its parameters")
+            found |= {name, positional.index(name)} if name in positional else {name}
+        return found
+
+    def flatten(self, args, kwargs):
+        """The leaves of the arguments, static ones wrapped, and their structure: that of (args, kwargs), or of args alone."""
+        if self.static:
+            args = tuple([Static(x) if i in self.static else x for i, x in enumerate(args)])
+            kwargs = {k: Static(x) if k in self.static else x for k, x in kwargs.items()}
+        return pytree.flatten((args, kwargs) if kwargs else args)
+
+    def given(self, args, kwargs, leaves):
+        """The ids of the arrays in the arguments that are donated; none of them if one shares memory with another argument."""
+        donated = [x for i, x in enumerate(args) if i in self.donated] + [x for k, x in kwargs.items() if k in self.donated]
+        arrays = [x for x in pytree.leaves(donated) if type(x) is np.ndarray]
+        all_ = [x for x in leaves if isinstance(x, np.ndarray)]
+        apart = all([sum([np.may_share_memory(x, y) for y in all_]) == 1 for x in arrays])
+        return {id(x) for x in arrays} if apart else set()
+
+    def unhashable(self, leaves):
+        """The error for an argument that cannot be part of a key."""
+        for x in leaves:
+            try:
+                hash(kind_of(x))
+            except TypeError:
+                value = x.value if type(x) is Static else x
+                return StructureError(
+                    f"{self.name}: an argument of type {type_name(type(value))} is static, as it is no array, and cannot be "
+                    "hashed; make it a tree of arrays (polyad.tree.register), a tuple, or read it from outside"
+                )
+        raise AssertionError("every argument can be hashed")
+
+
+def _parameters(f):
+    try:
+        return list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def is_array(x):
+    """Whether an argument is followed by the trace."""
+    return isinstance(x, (np.ndarray, np.generic, Layer)) or hasattr(x, "shape") and hasattr(x, "dtype")
+
+
+def kind_of(x):
+    """What of an argument decides about the program: of arrays shape and dtype, of numbers their type, of all else the
+    value."""
+    kind = type(x)
+    if is_number(x):
+        return kind
+    if isinstance(x, Layer):
+        return aval_of(x), type(bottom(x)), tuple(lanes_of(x).items())
+    if is_array(x):
+        return kind, aval_of(x)
+    value = x.value if kind is Static else x
+    return Held(value) if by_identity(value) else exact(value)
+
+
+def by_identity(x):
+    """Whether an object counts by which one it is: a function, or an object that says nothing else of equality."""
+    return isinstance(x, types.FunctionType) or type(x).__hash__ is object.__hash__ and not isinstance(x, type)
+
+
+def objects_among(leaves):
+    """The arguments that are objects or functions, through which f may read more."""
+    found = []
+    for x in leaves:
+        if not is_array(x) and not is_number(x):
+            value = x.value if type(x) is Static else x
+            if not isinstance(value, (str, bytes, tuple, type(None), np.dtype, int, float, complex)):
+                found.append(value)
+    return found
+
+
+def fits(x):
+    """Whether a Python number can be computed with as a NumPy one."""
+    return type(x) is not int or -LARGEST <= x < LARGEST
+
+
+def variable_for(x):
+    """The Var of an argument, None for a static one."""
+    if is_number(x):
+        return Var(aval_of(x), {}, type(x))
+    return Var(aval_of(x), lanes_of(x)) if is_array(x) else None
+
+
+def in_trace(x):
+    """Whether a value belongs to a trace that is under way."""
+    while isinstance(x, Layer):
+        if isinstance(x, Traced):
+            return True
+        x = x.below
+    return False

@@ -1,0 +1,110 @@
+"""Running a call by the tree: along the segments known, and where they end, by the user's function itself."""
+
+from ...dispatch import PerformanceWarning
+from ...dispatch import tree as pytree
+from ...dispatch.layers import warn
+from ..batching import concrete
+from ..ir import Var
+from ..libraries import Scalar
+from ..tracing import Traced
+from .arguments import Static, is_array
+from .paths import path_function
+from .reads import looked_up
+from .recursion import under_way
+from .run import JitRun, Unlike, answer_key, result
+from .segments import run_segment
+
+
+def execute(jitted, tree, leaves, arrays):
+    """The result of one call. arrays: what the function reads from outside, as it is now."""
+    tree.calls += 1
+    env = {v: x for v, x in zip(tree.inputs, leaves, strict=True) if v is not None}
+    env.update(tree.constants)
+    env.update([(var, looked_up(arrays, place)) for var, place in tree.places.items()])
+    return _go_on(jitted, tree, tree.root, [], env, leaves, arrays)
+
+
+def _go_on(jitted, tree, segment, path, env, leaves, arrays):
+    found = walk(tree, segment, env, path)
+    if found is None:
+        found = trace(jitted, tree, env, leaves, arrays, path)
+    outputs, structure = found
+    return pytree.unflatten(structure, outputs)
+
+
+def shorten(jitted, tree):
+    """Give a tree its function for plain arrays, if its segments are compiled."""
+
+    def resume(segment, path, env, xs):
+        y = _go_on(jitted, tree, segment, path, env, xs[: len(tree.inputs)], xs[len(tree.inputs) :])
+        if tree.go is None:  # it has grown, or another segment is compiled
+            jitted.quick = None
+        return y
+
+    if tree.go is None:
+        tree.go = path_function(tree, resume)
+
+
+def walk(tree, segment, env, path):
+    """(results, structure) by the segments known, from one on, or None where they end. path: pairs (segment, answer), which
+    grows."""
+    while segment is not None:
+        key = run_segment(tree, segment, env)
+        how, what = segment.question
+        if how == "return":
+            return [result(v, env, kind) for v, kind in zip(what, segment.weak)], segment.out
+        if how == "answer":
+            key = answer_key(concrete(env[what]))
+        path.append((segment, key))
+        segment = segment.children.get(key)
+    return None
+
+
+def trace(jitted, tree, env, leaves, arrays, path):
+    """(results, structure) by running the user's function, and the tree grown by what was new. path: what has been run
+    already."""
+    tree.traces += 1
+    example = next((x for x in leaves if is_array(x) and not isinstance(x, Scalar)), None)
+    run = JitRun(jitted.name, tree, env, example, path, arrays)
+    try:
+        with run:
+            seen = [_seen(x, v, run) for x, v in zip(leaves, tree.inputs, strict=True)]
+            args, kwargs = _arguments(tree, seen)
+            with under_way(jitted, seen, run):
+                out = jitted.f(*args, **kwargs)
+            outputs, structure = run.finish(out)
+    except Unlike:
+        tree.eager = "it does something else when it is run again with the same arguments"
+        advice = "random numbers need keys, and counters are arguments"
+        warn(f"{jitted.name} runs eagerly from now on: {tree.eager}; {advice}", PerformanceWarning)
+        args, kwargs = _arguments(tree, [x.value if type(x) is Static else x for x in leaves])
+        return pytree.flatten(jitted.f(*args, **kwargs))
+    finally:
+        if not run.performs:
+            run.attach()
+    if run.performs:
+        return outputs, structure
+    if not run.path and tree.root is run.segment:  # nothing has been run: it runs as a whole
+        tree.root.traced = 0
+        return walk(tree, tree.root, env, [])
+    run.pending()
+    for v in outputs:
+        if isinstance(v, Var):
+            run.value(v)
+    return [result(v, env, getattr(v, "weak", None)) for v in outputs], structure
+
+
+def _arguments(tree, leaves):
+    """(positional arguments, those by name) from their leaves."""
+    structure, named = tree.structure
+    whole = pytree.unflatten(structure, leaves)
+    return whole if named else (whole, {})
+
+
+def _seen(x, var, run):
+    """An argument as the function sees it."""
+    if var is None:
+        return x.value if type(x) is Static else x
+    seen = Traced[run.depth](var, run)
+    run.arguments.append((seen, var, not isinstance(x, Scalar)))
+    return seen

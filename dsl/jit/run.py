@@ -1,0 +1,352 @@
+"""One execution of the user's function by `jit`: its steps are recorded into segments, and each question of Python ends a
+segment.
+
+What the tree knows already is followed, not recorded again, and what has been computed is used, not computed again. New
+segments are the run's own until it ends, when the tree takes them in.
+"""
+
+import numpy as np
+
+from ...dispatch import Array, Layer, MutationError, StructureError, describe
+from ...dispatch import tree as pytree
+from ...dispatch.errors import PerformanceWarning
+from ...dispatch.layers import warn
+from ..batching import concrete
+from ..ir import Var
+from ..ops.effects import same_function
+from ..tracing import Traced, TraceRun, identity
+from .reads import view_of
+from .segments import DEPTH, FINE, LIMIT, Segment, outcome, run_step
+
+NUMBERS = (float, int, bool, complex)
+
+
+class Unlike(BaseException):
+    """The function's Python code did something else than last time, with the same answers. Not an Exception, so that user
+    code does not catch it."""
+
+
+class Fixed:
+    """A result that is no value of the trace."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Fresh(Fixed):
+    """An array that is the same at each call, but a new one."""
+
+    __slots__ = ()
+
+
+def result(v, env, kind=None):
+    """A leaf of the result. v: its Var, or `Fixed`; kind: the type of the Python number that it is, or None."""
+    if isinstance(v, Var):
+        y = env[v]
+        if kind is not None:
+            return y if isinstance(y, Layer) else kind(y)
+        return y[()] if type(y) is np.ndarray and not y.shape else y
+    return v.value.copy() if type(v) is Fresh else v.value
+
+
+def same_numbers(x, y):
+    """Whether two arrays are equal to the last bit but for the kind of a NaN."""
+    return x.dtype == y.dtype and x.shape == y.shape and np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
+
+
+def answer_key(answer):
+    """An answer as a key of the tree."""
+    if type(answer) is np.bool_ or type(answer) is bool:
+        return bool(answer)
+    answer = np.asarray(answer)
+    if answer.shape == () and answer.dtype.kind == "b":
+        return bool(answer)
+    return answer.shape, answer.dtype.str, answer.tobytes()
+
+
+class JitRun(TraceRun):
+    """The execution. tree: to be followed and grown. env: Var -> value, of the arguments and of what was computed before.
+    known: pairs (segment, answer) that have been run in this call already. arrays: what f reads from outside, as it is
+    now."""
+
+    __slots__ = ("arguments", "arrays", "done", "env", "found", "found_places", "known", "path", "performs", "position",
+                 "segment", "originals", "start", "tree")  # fmt: skip
+    answers = True
+
+    def __init__(self, name, tree, env, example, known, arrays):
+        super().__init__(name, example, captures=True)
+        self.tree, self.env, self.known, self.arrays = tree, env, known, arrays
+        self.constants = {identity(arrays[i]): (var, arrays[i]) for var, (i, view) in tree.places.items() if view is None}
+        self.found, self.found_places, self.originals = {}, {}, {}
+        self.performs, self.path, self.start = False, [], None
+        self.arguments = []  # triples (value as the function sees it, Var, whether it can be written to)
+        self._enter(tree.root)
+
+    def _enter(self, segment):
+        if segment is None:
+            segment = Segment()
+            if self.start is None:
+                self.start = (list(self.path), self.path[-1][1] if self.path else None, segment)
+        self.segment, self.position = segment, 0
+        self.done = len(segment.equations) if len(self.path) < len(self.known) else 0
+
+    # ------------------------------------------------------------------ recording
+    def atom(self, x, mine=False):
+        if type(x) in NUMBERS:
+            return x
+        key = id(x)
+        if key in self.originals and not same_numbers(x, self.constants[key][1]):
+            del self.constants[key]  # f has written to it since
+        count = len(self.constants)
+        found = super().atom(x, mine)
+        return found if len(self.constants) == count else self._note_constant(key, found, x)
+
+    def _note_constant(self, key, var, x):
+        """The Var of a new constant: an array at a place that f reads, or a view of it, is looked up there at each call;
+        another one is copied, as f may write to it later."""
+        i = self._place(x)
+        place = (i, None) if i is not None else view_of(x, self.arrays) if type(x) is np.ndarray else None
+        if place is not None:
+            known = next((v for v, p in self.tree.places.items() if p == place), None)
+            if known is not None:  # a view, which is another object each time
+                self.constants[key] = known, x
+                return known
+            self.found_places[var] = place
+        else:
+            if type(x) is np.ndarray:
+                self.originals[key] = x  # alive, so that no other has its key
+                x = x.copy()
+                self.constants[key] = (var, x)
+            self.found[var] = x
+        self.env[var] = x
+        return var
+
+    def _place(self, x):
+        key = identity(x)
+        return next((i for i, a in enumerate(self.arrays) if identity(a) == key), None)
+
+    def record(self, equation):
+        segment = self.segment
+        if equation.op.card.raises:
+            return self._step_that_may_fail(equation)
+        if self.position < len(segment.equations):
+            equation = self._same(segment.equations[self.position], equation)
+        elif segment.question is None:
+            segment.equations.append(equation)
+        else:
+            raise Unlike
+        self.position += 1
+        return equation.outputs
+
+    def _same(self, known, new):
+        """The known step, if the new one is the same; a constant array made anew is the same if it holds the same numbers."""
+        if known.op is not new.op or len(known.inputs) != len(new.inputs) or not equal_params(known.params, new.params):
+            raise Unlike
+        for old, v in zip(known.inputs, new.inputs, strict=True):
+            if old is v:
+                continue
+            if isinstance(old, Var) != isinstance(v, Var):
+                raise Unlike
+            if not isinstance(v, Var):
+                if type(old) is not type(v) or old != v and old == old:
+                    raise Unlike
+            elif not self._same_constant(old, v):
+                raise Unlike
+        return known
+
+    def _same_constant(self, old, new):
+        x, y = self.tree.constants.get(old), self.found.get(new)
+        if x is None or y is None or type(x) is not type(y) or isinstance(x, Layer) or not same_numbers(x, y):
+            return False
+        del self.found[new]
+        self.constants = {key: (old, x) if v is new else (v, x) for key, (v, x) in self.constants.items()}
+        return True
+
+    # ------------------------------------------------------------------ computing
+    def pending(self):
+        """Run the steps of this segment that have not been run."""
+        equations = self.segment.equations
+        if self.done < self.position:
+            with self.outside():
+                while self.done < self.position:
+                    self.done += 1
+                    self._compute(equations[self.done - 1])
+
+    def _compute(self, e):
+        env = self.env
+        for v in e.inputs:
+            if type(v) is Var and v not in env:
+                self._compute(self._maker(v))
+        run_step(e, env)
+
+    def _maker(self, var):
+        """The step behind a value of a segment that was run as a whole, which gave only what was wanted of it then."""
+        return next(e for s in (*[s for s, unused in self.path], self.segment) for e in s.steps() if var in e.outputs)
+
+    def value(self, var):
+        """The value of a Var, computed if it is not known."""
+        if var not in self.env:
+            self.pending()
+            if var not in self.env:
+                with self.outside():
+                    self._compute(self._maker(var))
+        return self.env[var]
+
+    # ------------------------------------------------------------------ questions
+    def answer(self, x):
+        if x.run is not self:
+            raise self.foreign(x.run)
+        if self.performs or x.dtype.kind in "fc":
+            value = self.plain(x, "text of it, or a floating number for Python,")
+            with self.outside():
+                return concrete(value)
+        self._end_segment(("answer", x.var))
+        self.pending()
+        value = self.value(x.var)
+        if type(value) is not np.bool_:
+            with self.outside():
+                value = concrete(value)
+        self._go_on(answer_key(value))
+        return value
+
+    def _end_segment(self, question):
+        segment = self.segment
+        if self.position < len(segment.equations):
+            raise Unlike
+        if segment.question is None:
+            segment.question = question
+        elif segment.question != question:
+            raise Unlike
+
+    def _go_on(self, key):
+        known = self.known[len(self.path)][1] if len(self.path) < len(self.known) else key
+        if known != key:
+            raise Unlike
+        self.path.append((self.segment, key))
+        child = self.segment.children.get(key)
+        if child is None and (len(self.path) >= DEPTH or self.tree.size + len(self.path) - len(self.known) >= LIMIT):
+            self.be_eager(
+                f"Python asked for more than {DEPTH} values of it, or {LIMIT} in all, each of which may lead another way; "
+                "use polyad.while_loop or polyad.cond"
+            )
+            return
+        if child is None and self.start is not None:
+            child = self.segment.children[key] = Segment()
+        self._enter(child)
+
+    def _step_that_may_fail(self, equation):
+        """Its outcome is a question too, so that the user's `try` sees the error."""
+        known = self.segment.question
+        if known is not None and known[0] == "raises":
+            equation = self._same(known[1], equation)
+        self._end_segment(("raises", equation) if known is None else known)
+        self.pending()
+        if len(self.path) >= len(self.known):
+            try:
+                with self.outside():
+                    self._compute(equation)
+            except Exception as failed:
+                self.env[equation] = failed
+        error = self.env.get(equation)
+        self._go_on(FINE if error is None else outcome(error))
+        if error is not None:
+            raise error
+        return equation.outputs
+
+    def no_zero(self, var):
+        if not self.performs and bool(Traced[self.depth](var, self) == 0):
+            raise ZeroDivisionError("division by zero")
+
+    # ------------------------------------------------------------------ the rest of a call, eagerly
+    def be_eager(self, reason):
+        """From here on, run each operation as it is called, for this call; later calls do without jit."""
+        self.pending()
+        self.performs = True
+        self._leave_to_around()
+        self.tree.eager = reason
+        warn(f"{self.name} runs eagerly from now on: {reason}", PerformanceWarning)
+
+    def _capture_from_around(self):
+        if not self.performs:
+            super()._capture_from_around()
+
+    def perform(self, generic, args, params):
+        """An operation, carried out on the values: what it gives is none of the trace."""
+        mine = Traced[self.depth]
+        with self.outside():
+            return generic.spread(*[self.value(x.var) if type(x) is mine else x for x in args], **params)
+
+    def plain(self, x, what):
+        """A traced value for Python code that takes numbers away from the trace (float(), printing): the call goes on
+        eagerly."""
+        if not self.performs:
+            self.be_eager(f"{what} takes a value out of it; return the value instead")
+        return self.value(x.var)
+
+    # ------------------------------------------------------------------ the end
+    def finish(self, out):
+        """(leaves of the result, structure), with the traced ones as Vars, or as values after an eager end."""
+        for x, var, writable in self.arguments:
+            if writable and x.var is not var:
+                raise MutationError(
+                    f"{self.name}: the function writes to one of its arguments, {var.aval}; jit gives it a value of its own, "
+                    "so that the caller would not see it: write to a copy, x = x.copy(), and return it"
+                )
+        leaves, structure = pytree.flatten(out)
+        outputs = [self._output(x) for x in leaves]
+        if self.performs:
+            return [self.value(v) if isinstance(v, Var) else v.value for v in outputs], structure
+        segment = self.segment
+        if segment.question is None:
+            segment.out, segment.weak = structure, [getattr(v, "weak", None) for v in outputs]
+        self._end_segment(
+            ("return", outputs) if segment.question is None or segment.question[0] != "return" else segment.question
+        )
+        return outputs, structure
+
+    def _output(self, x):
+        if isinstance(x, Layer) and type(x) is Traced[self.depth]:
+            if x.run is not self:
+                raise self.foreign(x.run)
+            return x.var
+        if hasattr(x, "send") and hasattr(x, "throw"):
+            raise StructureError(
+                f"{self.name}: the function returns a generator, {describe(x)}, which runs after it; return a list"
+            )
+        if isinstance(x, Layer) or self._place(x) is not None:
+            return Fixed(x) if self.performs or not isinstance(x, Array) else self.atom(x)
+        return Fixed(x) if self.performs or type(x) is not np.ndarray else Fresh(x.copy())
+
+    def attach(self):
+        """Have the tree take in what is new and complete."""
+        if self.start is None:
+            return
+        path, key, segment = self.start
+        if segment.question is None:
+            return
+        for s in segment.below():
+            s.children = {k: c for k, c in s.children.items() if c.question is not None}
+        self.tree.attach(path, key, segment, self)
+
+
+def equal_params(params, others):
+    """Whether the parameters of two steps are the same; programs among them may have been traced anew."""
+    if params.keys() != others.keys():
+        return False
+    for name, value in params.items():
+        other = others[name]
+        if value is other:
+            continue
+        if type(value) is not type(other) or isinstance(value, np.ndarray):
+            return False
+        if not same_function(value, other) and not _text(value) == _text(other) is not None:
+            return False
+    return True
+
+
+def _text(value):
+    """Programs, which were traced anew, as text; None for all else."""
+    programs = value if isinstance(value, tuple) else (value,)
+    return str(value) if programs and all([hasattr(p, "equations") for p in programs]) else None

@@ -1,0 +1,37 @@
+"""`disable_jit`: functions under jit run as they are."""
+
+from contextvars import ContextVar
+
+_off = ContextVar("polyad_disable_jit", default=False)
+switches = []  # the switches in use anywhere, so that a call need not look where there is none
+
+
+class disable_jit:
+    """Run jitted functions as the Python functions that they are, to look into them with a debugger or print.
+
+    disable: whether to. Used as a function it sets that from here on, as a context manager for a block; it holds for this
+    thread.
+
+    >>> import polyad as pa
+    >>> f = pa.jit(lambda x: (print(x), x + 1)[1])
+    >>> with pa.disable_jit():
+    ...     f(1.0)
+    1.0
+    2.0
+    """
+
+    def __init__(self, disable=True):
+        switches.append(self)
+        self.token = _off.set(bool(disable))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        _off.reset(self.token)
+        switches.remove(self)
+
+
+def switched():
+    """Whether jit is disabled here."""
+    return _off.get()

@@ -1,0 +1,251 @@
+"""`jit`: what users call, and the way from a call to its tree."""
+
+import functools
+import inspect
+import threading
+
+import numpy as np
+
+from ...dispatch import DTypeError, Layer, PerformanceWarning, StructureError, describe, watchers
+from ...dispatch.layers import warn
+from ..avals import is_number
+from ..axes import enclosing_axes
+from ..nans import checking
+from .arguments import Arguments, fits, in_trace, is_array, kind_of, objects_among, variable_for
+from .execution import execute, shorten
+from .quick import MISS, quick_entry
+from .reads import Held, Reads, state
+from .recursion import call_in_trace
+from .segments import Tree
+from .switch import switched, switches
+from .watching import PATIENCE, Watch, alike
+
+MOST = 256  # kinds of arguments that are kept
+
+
+def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=()):
+    """A function that does what f does, faster: its operations are recorded once and run as compiled programs.
+
+    f: function of arrays, numbers and trees of them; other arguments (text, functions, objects) are static: another one is
+    another program. static_argnums, static_argnames: further arguments to be static, by position or name; they must be
+    hashable. donate_argnums, donate_argnames: arguments that the caller does not use any more, whose memory may become that
+    of results.
+
+    Python's `if`, `while`, `for`, early return, recursion and `try` work: where Python asks for a value, what was recorded
+    so far runs, and the answer selects how the tree of programs goes on. The result is f's for all that f reads: its
+    arguments, and globals, variables of enclosing functions and attributes of objects, as they are at each call. Python's
+    side effects (printing, appending to a list) happen each time that f is traced, not each time that it runs. Python
+    numbers are computed with as NumPy's of 64 bits. After float(x), .item(), np.asarray(x), or too many different answers,
+    f runs eagerly, with one warning. A function that calls itself inside a `cond` becomes one program that calls itself.
+
+    Under other transformations the programs are transformed: grad(jit(f)) runs a compiled forward and a compiled backward
+    program. `f.clear_cache()` forgets what was compiled; `jit.explain(f)` shows the tree, `jit.programs(f)` the programs
+    and `jit.source(f)` their C; `with disable_jit():` runs f as it is. Raises StructureError for static arguments that
+    cannot be hashed and generator functions, MutationError if f writes to an argument.
+
+    >>> import numpy as np, polyad as pa
+    >>> @pa.jit
+    ... def collatz(n):
+    ...     steps = 0
+    ...     while n != 1:
+    ...         n = n // 2 if n % 2 == 0 else 3 * n + 1
+    ...         steps += 1
+    ...     return steps
+    >>> collatz(6), collatz(7)
+    (8, 16)
+    >>> @pa.jit
+    ... def factorial(r, x):
+    ...     return pa.cond(x <= 1, lambda: r, lambda: factorial(r * x, x - 1))
+    >>> float(factorial(1.0, 5.0)), float(pa.grad(factorial)(1.0, 5.0))
+    (120.0, 120.0)
+    """
+    options = {"static_argnums": static_argnums, "static_argnames": static_argnames,
+               "donate_argnums": donate_argnums, "donate_argnames": donate_argnames}  # fmt: skip
+    if f is None:
+        return functools.partial(jit, **options)
+    if isinstance(f, (staticmethod, classmethod)):
+        return type(f)(jit(f.__func__, **options))
+    jitted = Jitted(f, **options)
+
+    @functools.wraps(f)
+    def run(*args, **kwargs):
+        quick = jitted.quick
+        if quick is not None:
+            y = quick(args, kwargs)
+            if y is not MISS:
+                return y
+        return jitted(*args, **kwargs)
+
+    run.jitted, run.clear_cache = jitted, jitted.clear
+    return run
+
+
+class Jitted:
+    """A function under jit. quick: the short way for arguments like the last ones, or None; asking: kinds of calls of
+    itself for which it asks Python for values."""
+
+    def __init__(self, f, **options):
+        if not callable(f):
+            raise DTypeError(f"jit: {describe(f)} is no function")
+        for test in (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction):
+            if test(f):
+                raise StructureError(
+                    f"jit({f.__name__}): it is a generator or coroutine, which runs bit by bit after the call; return a list, "
+                    "and put jit on what is called for each element"
+                )
+        self.f, self.name = f, f"jit({getattr(f, '__name__', type(f).__name__)})"
+        self.arguments = Arguments(f, self.name, **options)
+        self.lock = threading.Lock()
+        self.clear()
+
+    def clear(self):
+        """Forget all programs."""
+        self.quick, self.asking = None, set()
+        self.shared = {}  # equal programs -> the one that is used
+        self.reads = {}  # objects among the arguments -> Reads
+        self.known = {}  # places -> Reads
+        self.full = False
+
+    def flatten(self, args, kwargs):
+        """See `Arguments`."""
+        return self.arguments.flatten(args, kwargs)
+
+    def __call__(self, *args, **kwargs):
+        if switches and switched() or watchers and checking():
+            return self.f(*args, **kwargs)
+        leaves, structure = self.arguments.flatten(args, kwargs)
+        key, plain, others = [structure], True, False
+        for x in leaves:
+            if type(x) is np.ndarray:
+                key.append(x.shape)
+                key.append(x.dtype)
+                continue
+            if isinstance(x, Layer) and in_trace(x):
+                return call_in_trace(self, args, kwargs)
+            if is_number(x):
+                if not fits(x):
+                    return self.f(*args, **kwargs)
+            elif not isinstance(x, np.generic):
+                plain = plain and not is_array(x)
+                others = True
+            key.append(kind_of(x))
+        axes = enclosing_axes()
+        if axes:
+            key += [(a.name, a.size) for a in axes]
+        given = self.arguments.given(args, kwargs, leaves) if self.arguments.donated else ()
+        if self.arguments.donated:
+            key.append(bool(given))
+        key, objects = tuple(key), objects_among(leaves) if others else ()
+        tree, values, arrays, reads, read = self._tree(key, leaves, objects, (structure, bool(kwargs)), given)
+        if tree.eager:
+            return self.f(*args, **kwargs)
+        for x in arrays:
+            if isinstance(x, Layer):
+                if in_trace(x):
+                    return self.f(*args, **kwargs)
+                plain = False
+        watch = tree.watch
+        if watch is not None and watch.left and not watch.unchanged(arrays):
+            new = self._new_tree(key, leaves, (structure, bool(kwargs)), given, arrays)
+            return self._again(tree, new, reads, (key, read), leaves, arrays)
+        short = plain and not axes
+        if short and tree.go is not None:
+            if tree.entry is None:
+                entry = None if given else quick_entry(tree, self.arguments.static, args, kwargs, leaves, reads, values, arrays)
+                tree.entry = entry or False
+            self.quick = tree.entry or self.quick
+            return tree.go(*leaves, *arrays)
+        result = execute(self, tree, leaves, arrays)
+        if watch is None and arrays:
+            tree.watch = Watch(tree, arrays)
+        if tree.passing:  # it holds a value of a transformation around that no place leads to
+            reads.trees.pop((key, read), None)
+        elif short and not tree.eager:
+            shorten(self, tree)
+        return result
+
+    def _tree(self, key, leaves, objects, structure, given):
+        """(the tree of a call, what f reads, the arrays among that, by which way of reading, the state of what it reads)."""
+        owner = tuple([Held(x) for x in objects])
+        reads = self.reads.get(owner)
+        if reads is not None:
+            found = self._look_up(reads, key, objects, leaves)
+            if found is not None and found[0] is not None:
+                return found
+        tree, *others = self._look_up(self._search(owner, objects), key, objects, leaves)
+        if tree is None:
+            unused, arrays, reads, read = others
+            tree = self._keep(reads, (key, read), self._new_tree(key, leaves, structure, given, arrays))
+        return tree, *others
+
+    def _new_tree(self, key, leaves, structure, given, arrays):
+        inputs = [variable_for(x) for x in leaves]
+        donated = [v for v, x in zip(inputs, leaves, strict=True) if id(x) in given]
+        held = [x for x in key if type(x) is Held]
+        return Tree(self.name, inputs, donated, structure, len(arrays), self.shared, held)
+
+    def _again(self, tree, new, reads, key, leaves, arrays):
+        """The result of a call before which arrays from outside have changed: f is traced anew, and the tree replaced if
+        that is not what it was."""
+        self.quick = tree.entry = None
+        result = execute(self, new, leaves, arrays)
+        left = tree.watch.left
+        if alike(tree, new):
+            tree.watch = Watch(tree, arrays)
+            tree.watch.left = left - 1
+            tree.calls, tree.traces = tree.calls + 1, tree.traces + 1
+            return result
+        new.watch, new.replaced = Watch(new, arrays), tree.replaced + 1
+        if new.replaced > PATIENCE and not new.eager:
+            new.eager = "what NumPy computes of arrays that it reads from outside is different each time"
+            warn(f"{self.name} runs eagerly from now on: {new.eager}; make these arrays arguments", PerformanceWarning)
+        reads.trees[key] = new
+        return result
+
+    def _look_up(self, reads, key, objects, leaves):
+        """As `_tree` by a way of reading, with None for a tree that is not there; None if it cannot be read like this any
+        more."""
+        try:
+            values = reads.read(*objects)
+        except (AttributeError, IndexError, TypeError):
+            return None
+        read, arrays = state(values) if values else ((), ())
+        try:
+            return reads.trees.get((key, read)), values, arrays, reads, read
+        except TypeError as error:
+            raise self.arguments.unhashable(leaves) from error
+
+    def _search(self, owner, objects):
+        """What f reads now. Where it has been read in the same way before, what was made then is used."""
+        found = Reads(self.f, objects)
+        with self.lock:
+            gone = [o for o in self.reads if any([x.gone for x in o])]
+            if len(self.known) >= MOST:
+                gone = list(self.reads)
+            for o in gone:
+                del self.reads[o]
+            if gone:
+                used = list(self.reads.values())
+                self.known = {places: reads for places, reads in self.known.items() if reads in used}
+            reads = self.reads[owner] = self.known.setdefault(found.places, found)
+        return reads
+
+    def _keep(self, reads, key, tree):
+        """The tree for a key: the one given, if there is none; the oldest are left out where there are too many, and those
+        for objects that are no more."""
+        with self.lock:
+            for gone in [k for k, t in reads.trees.items() if any([x.gone for x in t.held])]:
+                del reads.trees[gone]
+            if len(reads.trees) >= MOST:
+                del reads.trees[next(iter(reads.trees))]
+                if not self.full:
+                    self.full = True
+                    what = f"more than {MOST} kinds of its arguments, or of what it reads from outside"
+                    advice = "each is compiled by itself: make arrays or arguments of what changes"
+                    warn(f"{self.name}: there are {what}; {advice}", PerformanceWarning)
+            return reads.trees.setdefault(key, tree)
+
+    @property
+    def trees(self):
+        """All trees."""
+        return [t for reads in list(self.known.values()) for t in list(reads.trees.values())]

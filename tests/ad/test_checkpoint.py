@@ -1,0 +1,394 @@
+"""`checkpoint`: the same derivatives as without, in less memory; what is computed again, and what is kept."""
+
+import gc
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+
+import polyad as pa
+
+rng = np.random.default_rng(0)
+x, w = rng.standard_normal(3), rng.standard_normal((3, 3))
+xs, ws = rng.standard_normal((4, 3)), rng.standard_normal((4, 3, 3))
+ones = np.ones(3)
+close = partial(np.testing.assert_allclose, rtol=1e-10, atol=1e-13)
+
+
+def layer(x, w):
+    return pa.sin(w @ x) * pa.checkpoint_name(pa.exp(-x), "decay")
+
+
+def as_argument(wrap):
+    """Everything that is read is an argument."""
+    block = wrap(layer)
+    return lambda x, w: pa.sum(block(block(x, w), w) ** 2)
+
+
+def as_closure(wrap):
+    """w is read from outside, beside x and alone."""
+
+    def loss(x, w):
+        block = wrap(lambda v: pa.tanh(w @ v) + pa.sum(w * w))
+        return pa.sum(block(block(x)))
+
+    return loss
+
+
+def nested(wrap):
+    inner = wrap(lambda x, w: wrap(layer)(wrap(layer)(x, w), w))
+    return lambda x, w: pa.sum(wrap(inner)(x, w) ** 2)
+
+
+def over_data(wrap):
+    """The argument is not followed, only what is read from outside."""
+    return lambda x, w: pa.sum(pa.sin(x)) * pa.sum(wrap(lambda data: pa.sin(w @ data))(ones))
+
+
+def without(f):
+    return f
+
+
+LOSSES = [as_argument, as_closure, nested, over_data]
+POLICIES = {
+    "nothing": None,
+    "dots": pa.policies.dots,
+    "exp": pa.policies.operations("exp", pa.tanh),
+    "decay": pa.policies.names("decay"),
+    "either": pa.policies.either(pa.policies.names("decay"), pa.policies.dots),
+    "everything": pa.policies.everything,
+}
+USES = {
+    "grad": lambda f: pa.grad(f, (0, 1))(x, w),
+    "jvp": lambda f: pa.jvp(f, (x, w), (ones, w))[1],
+    "forward over reverse": lambda f: pa.jacfwd(pa.grad(f, 1))(x, w),
+    "reverse over reverse": lambda f: pa.jacrev(pa.grad(f, 1), 1)(x, w),
+    "reverse over forward": lambda f: pa.grad(lambda x: pa.jvp(lambda w: f(x, w), (w,), (w,))[1])(x),
+    "third": lambda f: pa.grad(lambda x: pa.sum(pa.grad(lambda x: pa.sum(pa.grad(f)(x, w) ** 2))(x) ** 2))(x),
+    "grad of vmap": lambda f: pa.grad(lambda x, w: pa.sum(pa.vmap(f, in_axes=(0, None))(x, w)), (0, 1))(xs, w),
+    "grad of vmap over closure": lambda f: pa.grad(lambda w: pa.sum(pa.vmap(f)(xs, w)))(ws),
+    "grad around vmap": lambda f: pa.grad(lambda x: pa.sum(pa.vmap(lambda w: f(x, w))(ws)))(x),
+    "vmap of grad": lambda f: pa.vmap(pa.grad(f, (0, 1)))(xs, ws),
+    "hessian of vmap": lambda f: pa.jacrev(pa.grad(lambda w: pa.sum(pa.vmap(f, in_axes=(0, None))(xs, w))))(w),
+    "program": lambda f: pa.grad(pa.make_ir(f)(x, w), (0, 1))(x, w),
+    "program of grad": lambda f: pa.make_ir(pa.grad(f, (0, 1)))(x, w)(x, w),
+    "program of vmap": lambda f: pa.grad(pa.make_ir(lambda x: pa.sum(pa.vmap(lambda x: f(x, w))(x)))(xs))(xs),
+    "jit": lambda f: pa.jit(pa.grad(f, (0, 1)))(x, w),
+    "grad of jit": lambda f: pa.grad(pa.jit(f), (0, 1))(x, w),
+    "vjp twice": lambda f: [pull(2.0) for pull in [pa.vjp(f, x, w)[1]] for _ in range(2)],
+    "jet": lambda f: pa.jet(lambda t: f(x * t, w), (1.0,), ([1.0, 0.0, 0.0],)),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("make", LOSSES)
+@pytest.mark.parametrize("use", USES)
+def test_the_same_derivatives(use, make, policy):
+    expected, found = [USES[use](make(wrap)) for wrap in (without, pa.checkpoint(policy=POLICIES[policy]))]
+    assert pa.tree.structure(found) == pa.tree.structure(expected)
+    pa.tree.map(close, found, expected)
+
+
+def test_against_finite_differences():
+    pa.check_grads(as_closure(pa.checkpoint), (x, w), order=2)
+
+
+# ---------------------------------------------------------------------- how often, how much
+def counted(kind=pa.elementwise):
+    """An operation sin of its own, and how often its kernel has run."""
+    runs = [0]
+
+    @pa.elementwise(partials=[lambda y, x: pa.cos(x)], kernel=None, numpy=())
+    def counted_sin(x, /):
+        """Sine of each element."""
+
+    def kernel(x: pa.HostArray, /):
+        runs[0] += 1
+        return np.sin(x)
+
+    counted_sin.method(kernel)
+    return counted_sin, runs
+
+
+def test_the_function_runs_twice():
+    runs = [0]
+
+    def f(x):
+        runs[0] += 1
+        return pa.sin(x) * x
+
+    block = pa.checkpoint(f)
+    for use, count in ((lambda f: f(x), 1), (lambda f: pa.jvp(f, (x,), (ones,)), 1), (lambda f: pa.vjp(f, x), 1),
+                       (pa.grad(lambda v: pa.sum(block(v))), 2)):  # fmt: skip
+        runs[0] = 0
+        use(x) if count == 2 else use(block)
+        assert runs[0] == count
+    runs[0] = 0
+    pa.grad(lambda x: pa.sum(pa.vmap(block)(x)))(x)
+    assert runs[0] == 2
+    runs[0] = 0
+    pa.grad(lambda v: pa.sum(pa.checkpoint(lambda data: f(data) * v)(x)))(x)  # only the closure is followed
+    assert runs[0] == 2
+    runs[0] = 0
+    pa.jacrev(block)(x)  # once for all rows
+    assert runs[0] == 2
+
+
+def test_what_policies_keep_is_not_computed_again():
+    op, runs = counted()
+    mark = lambda x: pa.checkpoint_name(op(x), "here")
+    for policy, count in ((None, 2), (pa.policies.operations(op), 1), (pa.policies.names("here"), 1),
+                          (pa.policies.names("there"), 2), (pa.policies.everything, 1),
+                          (lambda operation, params: operation is op, 1)):  # fmt: skip
+        runs[0] = 0
+        f = pa.checkpoint(lambda x: pa.exp(mark(pa.exp(x))), policy=policy)
+        close(pa.grad(lambda x: pa.sum(f(x)))(x), pa.grad(lambda x: pa.sum(pa.exp(pa.sin(pa.exp(x)))))(x))
+        assert runs[0] == count
+        runs[0] = 0
+        pa.grad(lambda x: pa.sum(pa.vmap(f)(x)))(x)
+        assert runs[0] == count
+
+
+def peak(f, x):
+    """Most bytes allocated at once during f(x), in arrays like x."""
+    f(x)
+    gc.collect()
+    tracemalloc.start()
+    f(x)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most / x.nbytes
+
+
+def block(x):
+    for _ in range(8):
+        x = pa.sin(x) * 1.1
+    return x
+
+
+def chain(block, n):
+    def f(x):
+        for _ in range(n):
+            x = block(x)
+        return pa.sum(x)
+
+    return f
+
+
+long = np.linspace(0.0, 1.0, 20_000)
+
+
+def test_a_chain_keeps_one_array_per_block():
+    kept = [peak(pa.grad(chain(pa.checkpoint(block), n)), long) for n in (4, 20)]
+    all_of_it = [peak(pa.grad(chain(block, n)), long) for n in (4, 20)]
+    assert kept[1] - kept[0] < 1.1 * 16  # 16 blocks more, 16 arrays more
+    assert all_of_it[1] - all_of_it[0] > 7.5 * 16  # without: one, the argument of sin, for each of 8 steps
+
+
+def test_policies_cost_what_they_keep():
+    keeping = pa.checkpoint(block, policy=pa.policies.operations("sin"))
+    kept = [peak(pa.grad(chain(keeping, n)), long) for n in (4, 20)]
+    assert 7.9 * 16 < kept[1] - kept[0] < 9.5 * 16
+
+
+def test_recursion_keeps_logarithmically_many():
+    step = lambda x: pa.sin(x) * 1.1
+
+    def halves(n):
+        if n == 1:
+            return step
+        half = halves(n // 2)
+        return pa.checkpoint(lambda x: half(half(x)))
+
+    sizes = [peak(pa.grad(lambda x, n=n: pa.sum(halves(n)(x))), long) for n in (8, 16, 32, 64)]
+    assert max(np.diff(sizes)) < 4.5
+    close(pa.grad(lambda x: pa.sum(halves(16)(x)))(x), pa.grad(chain(step, 16))(x))
+
+
+@pytest.mark.parametrize("second", [
+    lambda f: lambda x: pa.hvp(f, x, np.ones_like(x)),
+    lambda f: pa.grad(lambda x: pa.sum(pa.grad(f)(x) ** 2)),
+], ids=["forward over reverse", "reverse over reverse"])  # fmt: skip
+def test_second_derivatives_keep_little_too(second):
+    wrapped, bare = [peak(second(chain(b, 16)), long) for b in (pa.checkpoint(block), block)]
+    assert wrapped < bare / 4
+
+
+# ---------------------------------------------------------------------- what it meets
+def test_trees_keywords_integers_containers():
+    @pa.checkpoint
+    def f(p, *, power=2):
+        return {"a": p["x"] ** power, "n": p["n"] + 1, "d": pa.Diagonal(p["x"])}
+
+    g = pa.grad(lambda v: pa.sum(f({"x": v, "n": 3}, power=3)["a"]) + pa.sum(f({"x": v, "n": 3})["d"] @ ones))(x)
+    close(g, 3 * x**2 + 1)
+    assert f.__name__ == "f" and f({"x": x, "n": 3})["n"] == 4
+    d = pa.grad(lambda d: pa.sum(pa.checkpoint(lambda d: d @ d)(d) @ ones))(pa.Diagonal(x))
+    close(d.diag, 2 * x)
+
+
+def test_values_that_pass_through():
+    f = pa.checkpoint(lambda x, y: (x, y, pa.sin(x), 3.0))
+    close(pa.grad(lambda x: pa.sum(f(x, 2.0)[0] + f(x, 2.0)[2]))(x), 1 + np.cos(x))
+
+
+def split(v):
+    z = v * 2 if v > 0 else pa.sin(v)
+    return z * pa.psum(z * v, "i")
+
+
+def test_lanes_that_disagree_and_collectives():
+    v = np.array([-0.5, 0.2, 0.7, 1.5])
+    total = lambda f: lambda v: pa.sum(pa.vmap(f, axis_name="i")(v))
+    several = lambda f: total(lambda v: f(v) * 3 if v > 0.5 else f(v))
+    for use in (total, several):
+        close(pa.grad(use(pa.checkpoint(split)))(v), pa.grad(use(split))(v))
+        close(pa.hessian(use(pa.checkpoint(split)))(v), pa.hessian(use(split))(v))
+
+
+def test_random_numbers_by_keys_agree():
+    key = pa.random.key(0)
+    drop = lambda x: x * pa.random.normal(key, (3,)) + x**2 * pa.random.bernoulli(key, 0.5, (3,))
+    close(pa.grad(lambda x: pa.sum(pa.checkpoint(drop)(x)))(x), pa.grad(lambda x: pa.sum(drop(x)))(x))
+
+
+def test_code_in_place():
+    def f(v):
+        buffer = pa.zeros(3)
+        buffer[0] = v[1]
+        buffer[1:] = pa.sin(v[:2])
+        buffer *= 2
+        return buffer
+
+    close(pa.jacrev(pa.checkpoint(f))(x), pa.jacrev(f)(x))
+
+
+def test_custom_rules_inside_and_around():
+    ten = pa.custom_jvp(pa.sin)
+    ten.defjvp(lambda p, t: (ten(*p), 10 * pa.cos(p[0]) * t[0]))
+    expected = pa.grad(lambda x: pa.sum(ten(ten(x))))(x)
+    close(pa.grad(lambda x: pa.sum(pa.checkpoint(lambda v: ten(ten(v)))(x)))(x), expected)
+    around = pa.custom_vjp(lambda x: x)
+    slope = pa.grad(lambda v: pa.sum(pa.checkpoint(ten)(v)))
+    around.defvjp(lambda x: (pa.checkpoint(ten)(x), x), lambda x, ct: (slope(x) * ct,))
+    close(pa.grad(lambda x: pa.sum(around(x)))(x), 10 * np.cos(x))
+    close(pa.jacfwd(pa.grad(lambda x: pa.sum(around(x))))(x), np.diag(-10 * np.sin(x)))
+
+
+def test_transformations_inside():
+    f = lambda v: pa.grad(lambda z: pa.sum(pa.sin(z) * v))(v) + pa.vmap(pa.sin)(v)
+    close(pa.jacrev(pa.checkpoint(f))(x), pa.jacrev(f)(x))
+
+
+def test_tapes_and_variables():
+    f = lambda x: pa.sin(x) * x
+    expected = pa.grad(lambda x: pa.sum(f(f(x))))(x)
+    c = pa.checkpoint(f)
+    with pa.Tape() as tape:
+        v = tape.watch(x)
+        total = pa.sum(c(c(v)))
+    close(tape.gradient(total, v), expected)
+    v = pa.variable(x)
+    pa.sum(c(c(v))).backward()
+    close(v.grad, expected)
+    v = pa.variable(x)
+    g = pa.checkpoint(lambda y: v * y)
+    total = pa.sum(g(g(v)) + g(x))
+    total.backward(retain=True)
+    total.backward()
+    close(v.grad, 2 * (3 * x**2 + x))
+
+
+def test_control_flow():
+    f = pa.checkpoint(lambda v: pa.sin(v) * v)
+    three = lambda x: pa.sum(pa.scan(lambda c, _: (f(c), None), x, None, length=3)[0])
+    expected = pa.grad(lambda x: pa.sum(f(f(f(x)))))(x)
+    close(pa.grad(three)(x), expected)
+    close(pa.grad(pa.make_ir(three)(x))(x), expected)
+
+
+def test_programs_show_one_step():
+    program = pa.make_ir(lambda v: pa.sum(pa.checkpoint(lambda u: pa.sin(u) * w[0])(v)))(x)
+    assert [e.op.__name__ for e in program.equations] == ["checkpointed_call", "sum"]
+    scope = {}
+    exec(program.code, scope)
+    close(scope["program"](x) if "program" in scope else scope["lambda"](x), np.sum(np.sin(x) * w[0]))
+
+
+def test_effects_happen_once():
+    """Operations with an effect do not happen again when the function runs again, as Python's own effects do."""
+    seen, python = [], []
+
+    def f(v):
+        python.append(1)
+        pa.io_callback(lambda a: seen.append(1), None, v)
+        return pa.sin(v)
+
+    pa.grad(lambda x: pa.sum(pa.checkpoint(f)(x)))(x)
+    assert len(seen) == 1 and len(python) == 2
+
+
+# ---------------------------------------------------------------------- misuse
+def test_a_value_that_escapes():
+    kept = []
+
+    def f(v):
+        kept.append(pa.sin(v))
+        return kept[-1] * 2
+
+    with pytest.raises(pa.LeakedLayerError, match=r"checkpoint\(f\): a value computed inside was used outside"):
+        pa.grad(lambda x: pa.sum(pa.checkpoint(f)(x) + kept[-1]))(x)
+
+
+def test_a_function_that_does_something_else():
+    calls = []
+
+    def f(v):
+        calls.append(1)
+        return (pa.sin(v), v * 2) if len(calls) == 1 else (pa.sin(v),)
+
+    with pytest.raises(pa.MutationError, match=r"checkpoint\(f\): it did not do the same when it ran again"):
+        pa.grad(lambda x: pa.sum(pa.stack(list(pa.checkpoint(f)(x)))))(x)
+    calls.clear()
+
+    def g(v):
+        calls.append(1)
+        return pa.exp(pa.sin(v) if len(calls) == 1 else pa.cos(v))
+
+    with pytest.raises(pa.MutationError, match="cos was called where sin was in the first run"):
+        pa.grad(lambda x: pa.sum(pa.checkpoint(g, policy=pa.policies.operations("exp"))(x)))(x)
+
+
+def test_values_that_change():
+    def f(v):
+        v[0] = 1.0
+        return v
+
+    with pytest.raises(pa.MutationError, match="changed one of its arguments"):
+        pa.grad(lambda x: pa.sum(pa.checkpoint(f)(x)))(x)
+
+    def outside(x):
+        factor = x * 2
+        y = pa.checkpoint(lambda v: v * factor)(x)
+        factor += 1
+        return pa.sum(y)
+
+    with pytest.raises(pa.MutationError, match="did not do the same"):
+        pa.grad(outside)(x)
+    data = np.ones(3)
+    with pa.debug_mutation(), pytest.raises(pa.MutationError, match=r"checkpoint\(<lambda>\): an array"):
+        y, pull = pa.vjp(lambda x: pa.checkpoint(lambda v, d: pa.sin(v) * d)(x, data), x)
+        data[0] = 5.0
+        pull(y)
+
+
+def test_wrong_options():
+    with pytest.raises(pa.MethodError, match=r"checkpoint: policy is a function, not str"):
+        pa.checkpoint(pa.sin, policy="dots")
+    with pytest.raises(pa.MethodError, match="checkpoint: f is a function"):
+        pa.checkpoint(x)
+    with pytest.raises(pa.RegistrationError, match="'nope' is no operation"):
+        pa.policies.operations("nope")
+    with pytest.raises(pa.RegistrationError, match="made of other operations"):
+        pa.policies.operations("std")

@@ -1,0 +1,132 @@
+"""What the tape keeps of large arrays, and products in the memory of a slope: numbers as before, and no memory beside."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import polyad as pa
+from polyad import testing
+from polyad.ad import residuals, reverse, rules
+from polyad.dsl import operations
+
+close = np.testing.assert_allclose
+LONG = np.linspace(0.5, 1.5, 20_000)
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Do for all arrays what is meant for large ones."""
+    for module in (residuals, reverse, rules):
+        monkeypatch.setattr(module, "LARGE", 1)
+
+
+SMOOTH = [
+    pytest.param(op, make, id=f"{name}-{i}")
+    for name, op in operations.items() for i, make in enumerate(op.card.samples) if op.card.differentiable
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "make"), SMOOTH)
+def test_what_rules_do_not_read_is_not_needed(op, make, always):
+    args, params = make(np.random.default_rng(7))
+    testing.check_reverse(op, args, params)
+    testing.check_second_order(op, args, params)
+
+
+def test_cotangents_of_values_with_tangents(always):
+    x, v = np.linspace(0.1, 0.9, 6), np.linspace(1.0, 2.0, 6)
+    for f in (
+        lambda x: pa.sum(pa.sin(x) * pa.exp(0.1 * x) + x * x), lambda x: pa.sum((x[1:] - x[:-1] ** 2) ** 2) + x[2] * x[3],
+        lambda x: pa.sum(pa.tanh(x) ** 3 / (1.0 + x)), lambda x: pa.sum(x[np.array([0, 0, 3])] ** 2 * x[1:4]),
+        lambda x: pa.logsumexp(x * 3.0) * pa.mean(x), lambda x: pa.sum(pa.cumsum(x) ** 2 - 2.0 * x),
+    ):  # fmt: skip
+        step = lambda h, f=f: pa.grad(f)(x + h * v)
+        close(pa.hvp(f, x, v), (step(1e-5) - step(-1e-5)) / 2e-5, rtol=1e-6, atol=1e-7)
+        close(pa.hessian(f)(x) @ v, pa.hvp(f, x, v), rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(x, np.linspace(0.1, 0.9, 6))
+    np.testing.assert_array_equal(v, np.linspace(1.0, 2.0, 6))
+
+
+# ---------------------------------------------------------------------- writing over slopes
+TABLE = np.linspace(1.0, 2.0, 20_000)
+
+
+def test_a_slope_that_somebody_holds_is_not_written_to():
+    held = TABLE.copy()
+    kept = []
+
+    def remembered(y, x):
+        kept.append(np.cos(x))
+        return kept[-1]
+
+    shared = pa.scalar_rule(np.sin, lambda y, x: held, name="shared", vectorized=True)
+    listed = pa.scalar_rule(np.sin, remembered, name="listed", vectorized=True)
+    viewed = pa.scalar_rule(np.sin, lambda y, x: held[:], name="viewed", vectorized=True)
+    itself = pa.scalar_rule(np.exp, lambda y, x: y, name="itself", vectorized=True)
+    ct = np.full(20_000, 3.0)
+    for op, slope in ((shared, TABLE), (listed, np.cos(LONG)), (viewed, TABLE), (itself, np.exp(LONG))):
+        for _ in range(2):
+            y, pull = pa.vjp(op, LONG)
+            close(pull(ct)[0], 3.0 * slope)
+            close(pull(ct)[0], 3.0 * slope)  # again, from the same tape
+            close(pa.jvp(op, (LONG,), (ct,))[1], 3.0 * slope)
+        np.testing.assert_array_equal(held, TABLE)
+        np.testing.assert_array_equal(ct, 3.0)
+    close(kept[0], np.cos(LONG))
+
+
+def test_a_pullback_may_be_called_again():
+    f = lambda x: pa.sum(pa.tanh(x[1:]) * x[:-1] ** 2 - pa.exp(x[1:] * 0.5)) * x[0]
+    x = LONG.copy()
+    _, pull = pa.vjp(f, x)
+    first = pull(1.0)[0].copy()
+    for _ in range(3):
+        np.testing.assert_array_equal(pull(1.0)[0], first)
+    np.testing.assert_array_equal(x, LONG)
+    close(first[:50], [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(20_000)[:50]], rtol=2e-4, atol=1e-2)
+
+
+# ---------------------------------------------------------------------- memory
+def peak(f, x):
+    """Most bytes allocated at once during f(x), in arrays like x."""
+    with pa.debug_mutation(False):  # whose checksums take memory
+        f(x)
+        gc.collect()
+        tracemalloc.start()
+        f(x)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return most / x.nbytes
+
+
+PEAKS = {
+    "sum(sin)": (lambda x: pa.sum(pa.sin(x)), 1),
+    "norm": (lambda x: pa.sqrt(pa.sum(x**2)), 1),
+    "stencil": (lambda x: pa.sum((x[2:] - 2.0 * x[1:-1] + x[:-2]) ** 2), 5),
+    "cumsum": (lambda x: pa.sum(pa.cumsum(x) ** 2), 3),
+    "gather": (lambda x: pa.sum(x[::-1] ** 2), 3),
+    "matmul": (lambda x: pa.sum(pa.reshape(x, shape=(100, 200)) @ np.ones((200, 100))), 2),
+    "chain": (lambda x: pa.sum(pa.exp(pa.sin(x * 2.0 + 1.0) * 3.0)), 4),
+}
+
+
+@pytest.mark.parametrize("name", PEAKS)
+def test_most_memory_of_gradients(name):
+    f, arrays = PEAKS[name]
+    assert peak(pa.grad(f), LONG) < arrays + 0.2
+
+
+@pytest.mark.parametrize("name", PEAKS)
+def test_no_more_memory_than_a_peer(name):
+    autograd = pytest.importorskip("autograd")
+    peers = {
+        "sum(sin)": lambda l: lambda x: l.sum(l.sin(x)), "norm": lambda l: lambda x: l.sqrt(l.sum(x**2)),
+        "stencil": lambda l: lambda x: l.sum((x[2:] - 2.0 * x[1:-1] + x[:-2]) ** 2),
+        "cumsum": lambda l: lambda x: l.sum(l.cumsum(x) ** 2), "gather": lambda l: lambda x: l.sum(x[::-1] ** 2),
+        "matmul": lambda l: lambda x: l.sum(l.matmul(l.reshape(x, (100, 200)), np.ones((200, 100)))),
+        "chain": lambda l: lambda x: l.sum(l.exp(l.sin(x * 2.0 + 1.0) * 3.0)),
+    }  # fmt: skip
+    theirs = peak(autograd.grad(peers[name](autograd.numpy)), LONG)
+    assert peak(pa.grad(PEAKS[name][0]), LONG) <= 1.05 * theirs

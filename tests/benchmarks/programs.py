@@ -1,0 +1,140 @@
+"""Whole programs under `jit` against JAX's jit of the same functions, in the same run: called again, and called first."""
+
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from codegen import chain, hvp, layers, logistic, network, normalized, rosenbrock, ten_rounds
+from timing import ratio
+
+import polyad as pa
+
+jax.config.update("jax_enable_x64", True)
+
+
+def tanh_layer(library):
+    """Loss of one example of a layer."""
+
+    def f(w, x, y):
+        return library.sum((library.tanh(w @ x) - y) ** 2)
+
+    return f
+
+
+def lorenz(library, scan, steps):
+    """Last state of the Lorenz system after Runge–Kutta steps of the fourth order."""
+
+    def slope(u):
+        x, y, z = u[0], u[1], u[2]
+        return library.stack([10.0 * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3.0 * z])
+
+    def step(u, unused):
+        h = 0.01
+        k1 = slope(u)
+        k2 = slope(u + 0.5 * h * k1)
+        k3 = slope(u + 0.5 * h * k2)
+        k4 = slope(u + h * k3)
+        return u + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4), None
+
+    return lambda u: scan(step, u, None, length=steps)[0]
+
+
+def mixture(library, logsumexp, gammaln):
+    """Log-likelihood of a Gaussian mixture with a Wishart prior, as in ADBench: triangles of the inverse factors."""
+
+    def f(alphas, means, log_diagonals, lower, x):
+        d = x.shape[1]
+        centred = x[:, None, :] - means[None, :, :]
+        scaled = library.exp(log_diagonals)[None] * centred + library.einsum("kij,nkj->nki", lower, centred)
+        weights = alphas + library.sum(log_diagonals, axis=1)
+        terms = weights[None] - 0.5 * library.sum(scaled**2, axis=2)
+        mixed = library.sum(logsumexp(terms, axis=1)) - x.shape[0] * logsumexp(alphas, axis=0)
+        prior = 0.5 * (library.sum(library.exp(2.0 * log_diagonals)) + library.sum(lower**2)) - library.sum(log_diagonals)
+        return mixed - 0.5 * x.shape[0] * d * np.log(2 * np.pi) - prior
+
+    return f
+
+
+def projection(library):
+    """Where a camera (rotation vector, centre, focal length, principal point, two distortions) sees a point: 11 + 3 numbers."""
+
+    def f(camera, point):
+        r, c, focal, centre, k = camera[:3], camera[3:6], camera[6], camera[7:9], camera[9:11]
+        x = point - c
+        theta = library.sqrt(library.sum(r * r))
+        cos, sin = library.cos(theta), library.sin(theta)
+        w = r / theta
+        cross = library.stack([w[1] * x[2] - w[2] * x[1], w[2] * x[0] - w[0] * x[2], w[0] * x[1] - w[1] * x[0]])
+        turned = x * cos + cross * sin + w * (library.sum(w * x) * (1.0 - cos))
+        p = turned[:2] / turned[2]
+        rr = library.sum(p * p)
+        return p * (1.0 + k[0] * rr + k[1] * rr * rr) * focal + centre
+
+    return lambda u: f(u[:11], u[11:])
+
+
+def work():
+    """Name, our function, JAX's, arguments, reach."""
+    rng = np.random.default_rng(0)
+    yield "x + 1, 10 elements", lambda x: x + 1, lambda x: x + 1, (np.linspace(0, 1, 10),), 0.4
+    yield "ten rounds of 0.5x+0.1 sin x, 10⁶", ten_rounds(pa), ten_rounds(jnp), (rng.normal(size=(1000, 1000)),), 1 / 6
+    ours, theirs = normalized(pa, pa.softmax), normalized(jnp, jax.nn.softmax)
+    yield "layer norm + softmax, 2048×1024", ours, theirs, (rng.normal(size=(2048, 1024)),), 0.4
+    yield "grad, 50 rounds sin(x)·0.9+0.1", pa.grad(chain(pa)), jax.grad(chain(jnp)), (np.linspace(0, 1, 10),), 0.25
+    ours, theirs = pa.grad(network(pa)), jax.grad(network(jnp))
+    big = layers(rng, 784, 256, 128, 10), rng.normal(size=(128, 784)), rng.normal(size=(128, 10))
+    yield "grad, network 784-256-128-10, batch 128", ours, theirs, big, 1.0
+    small = layers(rng, 16, 32, 32, 4), rng.normal(size=(16, 16)), rng.normal(size=(16, 4))
+    yield "grad, network 16-32-32-4, batch 16", ours, theirs, small, 0.5
+    ours, theirs = hvp(pa.jvp, pa.grad)(rosenbrock(pa)), hvp(jax.jvp, jax.grad)(rosenbrock(jnp))
+    yield "Hessian times vector, Rosenbrock n = 1000", ours, theirs, (rng.normal(size=1000), rng.normal(size=1000)), 0.5
+    data = rng.normal(size=50) * 0.1, rng.normal(size=(200, 50)), rng.integers(0, 2, 200) * 1.0
+    yield "Hessian, logistic loss d = 50, n = 200", pa.hessian(logistic(pa)), jax.hessian(logistic(jnp)), data, 1.0
+    examples = rng.normal(size=(20, 30)), rng.normal(size=(256, 30)), rng.normal(size=(256, 20))
+    ours = pa.vmap(pa.grad(tanh_layer(pa)), (None, 0, 0))
+    theirs = jax.vmap(jax.grad(tanh_layer(jnp)), (None, 0, 0))
+    yield "gradient of each example, 256 × (20×30)", ours, theirs, examples, 1.0
+    start = (np.array([1.0, 1.0, 20.0]),)
+    yield "Lorenz, 1000 steps by scan", lorenz(pa, pa.scan, 1000), lorenz(jnp, jax.lax.scan, 1000), start, 1.0
+    ours, theirs = lorenz(pa, pa.scan, 200), lorenz(jnp, jax.lax.scan, 200)
+    ours, theirs = [lambda u, f=f, library=library: library.sum(f(u)) for f, library in ((ours, pa), (theirs, jnp))]
+    yield "grad, Lorenz, 200 steps by scan", pa.grad(ours), jax.grad(theirs), start, 1.0
+    ours = pa.grad(mixture(pa, pa.logsumexp, pa.gammaln), (0, 1, 2, 3))
+    theirs = jax.grad(mixture(jnp, jax.nn.logsumexp, jax.scipy.special.gammaln), (0, 1, 2, 3))
+    lower = np.tril(rng.normal(size=(25, 10, 10)), -1)
+    gmm = rng.normal(size=25), rng.normal(size=(25, 10)), 0.1 * rng.normal(size=(25, 10)), lower, rng.normal(size=(1000, 10))
+    yield "grad, Gaussian mixture d = 10, K = 25, n = 1000", ours, theirs, gmm, 1.0
+    seen = (rng.normal(size=(2000, 14)) * 0.1 + np.array([0.3, 0.2, 0.1, 0, 0, -5, 500, 100, 100, 0.1, 0.01, 0, 0, 0]),)
+    ours, theirs = pa.vmap(pa.jacfwd(projection(pa))), jax.vmap(jax.jacfwd(projection(jnp)))
+    yield "bundle adjustment, 2000 Jacobians 2×14", ours, theirs, seen, 0.5
+
+
+def compared(ours, theirs, args):
+    """(our time, JAX's time) in µs, results equal."""
+    mine, compiled, given = pa.jit(ours), jax.jit(theirs), jax.tree.map(jnp.asarray, args)
+    mine(*args)  # the second call is compiled whatever the first one was
+    results = pa.tree.leaves(mine(*args))
+    for a, b in zip(results, jax.tree.leaves(compiled(*given)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
+    return ratio(lambda: mine(*args), lambda: jax.block_until_ready(compiled(*given)), repeat=15)
+
+
+def first(ours, theirs, args):
+    """(our time, JAX's time) in µs of the first call: tracing and compiling, or finding the compiled code on disk."""
+    given = jax.tree.map(jnp.asarray, args)
+    times = []
+    for call in (lambda: pa.jit(ours)(*args), lambda: jax.block_until_ready(jax.jit(theirs)(*given))):
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1e6)
+    return tuple(times)
+
+
+def rows():
+    for name, ours, theirs, args, _ in work():
+        yield f"first call: {name}", "jax.jit", first(ours, theirs, args), None
+    for name, ours, theirs, args, _ in work():
+        yield f"again from disk: {name}", "jax.jit", first(ours, theirs, args), 1 / 3
+    for name, ours, theirs, args, reach in work():
+        yield name, "jax.jit", compared(ours, theirs, args), reach

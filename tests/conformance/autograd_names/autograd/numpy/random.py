@@ -1,0 +1,3 @@
+"""NumPy's random numbers, which nothing follows."""
+
+from numpy.random import *

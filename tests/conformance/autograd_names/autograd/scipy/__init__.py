@@ -1,0 +1,3 @@
+"""SciPy's functions that autograd knows."""
+
+from . import integrate, linalg, signal, special, stats

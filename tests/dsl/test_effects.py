@@ -1,0 +1,316 @@
+"""Python functions called from inside: each effect once per executed step and in order, under every transformation."""
+
+import numpy as np
+import pytest
+
+import polyad as pa
+from polyad.dsl.ir import check
+
+FLOAT = pa.Aval((), float)
+
+
+class Log:
+    """Collects what it is called with."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, *xs):
+        self.seen.append([np.asarray(x).tolist() for x in xs])
+
+
+def logging(log):
+    def f(x):
+        pa.io_callback(log, None, x)
+        return pa.sin(x) * 2.0
+
+    return f
+
+
+@pytest.mark.parametrize("run, expected", [
+    (lambda f: f(1.0), [[1.0]]),
+    (lambda f: pa.grad(f)(1.0), [[1.0]]),
+    (lambda f: pa.jvp(f, (1.0,), (1.0,)), [[1.0]]),
+    (lambda f: pa.grad(pa.grad(f))(1.0), [[1.0]]),
+    (lambda f: pa.hessian(f)(np.float64(1.0)), [[1.0]]),
+    (lambda f: pa.jacfwd(f)(np.float64(1.0)), [[1.0]]),
+    (lambda f: pa.vmap(f)(np.array([1.0, 2.0])), [[1.0], [2.0]]),
+    (lambda f: pa.vmap(pa.grad(f))(np.array([1.0, 2.0])), [[1.0], [2.0]]),
+    (lambda f: pa.grad(lambda x: pa.sum(pa.vmap(f)(x)))(np.array([1.0, 2.0])), [[1.0], [2.0]]),
+    (lambda f: pa.vmap(pa.vmap(f))(np.array([[1.0, 2.0], [3.0, 4.0]])), [[1.0], [2.0], [3.0], [4.0]]),
+    (lambda f: pa.vmap(lambda x: f(1.0) + x)(np.zeros(3)), [[1.0]]),
+    (lambda f: pa.vmap(f)(np.zeros(0)), []),
+    (lambda f: pa.make_ir(f)(1.0), []),
+    (lambda f: pa.make_ir(f)(5.0)(1.0), [[1.0]]),
+    (lambda f: pa.grad(pa.make_ir(f)(5.0))(1.0), [[1.0]]),
+    (lambda f: pa.vmap(pa.make_ir(f)(5.0))(np.array([1.0, 2.0])), [[1.0], [2.0]]),
+    (lambda f: pa.make_ir(pa.vmap(f))(np.zeros(2))(np.array([1.0, 2.0])), [[1.0], [2.0]]),
+    (lambda f: pa.make_ir(pa.grad(f))(5.0)(1.0), [[1.0]]),
+    (lambda f: pa.make_ir(lambda x: pa.make_ir(f)(x)(x))(5.0)(1.0), [[1.0]]),
+    (lambda f: pa.make_ir(lambda x: (f(1.0), x)[1])(5.0)(2.0), [[1.0]]),
+    (lambda f: pa.grad(pa.checkpoint(f))(1.0), [[1.0]]),
+    (lambda f: pa.vmap(pa.grad(pa.checkpoint(f)))(np.array([1.0, 2.0])), [[1.0], [2.0]]),
+])  # fmt: skip
+def test_once_per_executed_step(run, expected):
+    log = Log()
+    run(logging(log))
+    assert log.seen == expected
+
+
+def test_lanes_that_split_repeat_nothing(capsys):
+    def f(x):
+        pa.debug_print("all {}", x)
+        if x > 1:
+            pa.debug_print("large {}", x)
+            return x * x
+        pa.debug_print("small {}", x)
+        return -x
+
+    expected = ["all 0.5", "all 2.0", "all 3.0", "small 0.5", "large 2.0", "large 3.0"]
+    xs = np.array([0.5, 2.0, 3.0])
+    assert np.array_equal(pa.vmap(f)(xs), [-0.5, 4.0, 9.0])
+    assert capsys.readouterr().out.splitlines() == expected
+    assert np.array_equal(pa.vmap(pa.grad(f))(xs), [-1.0, 4.0, 6.0])
+    assert capsys.readouterr().out.splitlines() == expected
+    assert np.array_equal(pa.grad(lambda xs: pa.sum(pa.vmap(f)(xs)))(xs), [-1.0, 4.0, 6.0])
+    assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_results_of_effects_stay_with_their_lanes():
+    """Split lanes get what the effect gave them in the first pass, not what another call would give."""
+    numbers = iter(range(100))
+
+    def f(x):
+        n = pa.io_callback(lambda x: next(numbers), pa.Aval((), int), x)
+        if x > 1:
+            if x > 2:
+                return n * 100
+            return n * 10
+        return n
+
+    assert pa.vmap(f)(np.array([0.5, 2.0, 3.0, 0.1])).tolist() == [0, 10, 200, 3]
+    assert next(numbers) == 4
+
+
+def test_unmapped_effects_before_a_split_happen_once():
+    log = Log()
+
+    def f(x):
+        pa.io_callback(log, None)
+        y = pa.io_callback(lambda: log("made") or 5.0, FLOAT)
+        return y + x if x > 0 else y - x
+
+    assert pa.vmap(f)(np.array([1.0, -1.0])).tolist() == [6.0, 6.0]
+    assert log.seen == [[], ["made"]]
+
+
+def test_nested_maps_that_split():
+    log = Log()
+
+    def column(x, y):
+        pa.io_callback(log, None, x, y)
+        return x * y if y > 1 else x
+
+    def row(x, ys):
+        return pa.sum(pa.vmap(lambda y: column(x, y))(ys)) if x > 0 else x
+
+    got = pa.vmap(row, (0, None))(np.array([1.0, -1.0, 2.0]), np.array([0.0, 2.0]))
+    assert got.tolist() == [3.0, -1.0, 6.0]
+    assert sorted(log.seen) == [[1.0, 0.0], [1.0, 2.0], [2.0, 0.0], [2.0, 2.0]]
+
+
+def test_effects_and_collectives_in_lanes_that_split():
+    log = Log()
+
+    def f(x):
+        pa.io_callback(log, None, x)
+        y = x * 2 if x > 0 else x
+        total = pa.psum(y, "i")
+        pa.io_callback(log, None, total)
+        return total + x
+
+    assert pa.vmap(f, axis_name="i")(np.array([1.0, -1.0])).tolist() == [2.0, 0.0]
+    assert log.seen == [[1.0], [-1.0], [1.0], [1.0]]
+
+
+def test_control_flow():
+    log = Log()
+
+    def body(c, x):
+        pa.io_callback(log, None, c)
+        return c * x, c
+
+    f = lambda c: pa.scan(body, c, np.array([1.0, 2.0, 3.0]))[0]
+    steps = [[1.0], [1.0], [2.0]]
+    for run in (f, pa.grad(f), pa.make_ir(f)(1.0), pa.make_ir(pa.grad(f))(1.0), lambda c: pa.jvp(f, (c,), (1.0,))):
+        log.seen.clear()
+        run(1.0)
+        assert log.seen == steps
+    g = lambda x: (pa.cond(x > 1, lambda: pa.io_callback(log, None, x), lambda: None), x)[1]
+    program = pa.make_ir(g)(1.0)
+    for run, seen in ((program, [[2.0]]), (pa.grad(program), [[2.0]])):
+        log.seen.clear()
+        run(2.0)
+        assert log.seen == seen
+    log.seen.clear()
+    pa.vmap(program)(np.array([0.0, 2.0, 3.0]))
+    assert log.seen == [[2.0], [3.0]]
+
+
+def test_programs_keep_effects_and_drop_pure_calls():
+    def f(x):
+        pa.callback(np.sin, FLOAT, x)
+        pa.debug_print("first {}", x)
+        pa.debug_print("second")
+        return x
+
+    program = pa.make_ir(f)(1.0)
+    check(program)
+    assert [e.op.__name__ for e in program.equations] == ["effect_call", "effect_call"]
+    assert "Print('first{}')" in str(program) and "effect_call" in str(program)
+
+
+def test_source_code_of_a_program(capsys):
+    def f(x):
+        pa.debug_print("x = {:.1f} {n}", x, n=np.ones(2))
+        return pa.callback(np.sin, FLOAT, x) * 2.0
+
+    for run, x in ((f, 0.5), (pa.vmap(f), np.array([0.5, 1.5]))):
+        program, namespace = pa.make_ir(run)(x), {}
+        expected = run(x)
+        text = capsys.readouterr().out
+        exec(program.code, namespace)
+        assert np.allclose(namespace[program.name](x), expected) and capsys.readouterr().out == text
+    with pytest.raises(pa.ConcreteValueError, match="top level of a module"):
+        pa.make_ir(lambda x: pa.callback(lambda v: v, FLOAT, x))(1.0).code
+
+
+# ---------------------------------------------------------------------- what functions get and give
+def test_trees_in_and_out():
+    def f(p, scale):
+        return {"sum": p["a"] + p["b"][0], "text": None}, np.float64(scale)
+
+    result = ({"sum": pa.Aval((2,), float), "text": None}, FLOAT)
+    run = lambda a: pa.callback(f, result, {"a": a, "b": [a * 2]}, 3)
+    y, scale = run(np.ones(2))
+    assert y["sum"].tolist() == [3.0, 3.0] and scale == 3.0
+    assert pa.vmap(run)(np.ones((3, 2)))[0]["sum"].shape == (3, 2)
+    assert pa.make_ir(run)(np.ones(2))(np.zeros(2))[0]["sum"].tolist() == [0.0, 0.0]
+
+
+def test_static_leaves_reach_the_function():
+    assert pa.callback(lambda name, x: x * len(name), FLOAT, "four", 2.0) == 8.0
+
+
+def test_all_lanes_in_one_call():
+    shapes = []
+
+    def f(a, b):
+        shapes.append((a.shape, b.shape))
+        return a * b
+
+    run = lambda a, b: pa.callback(f, pa.Aval((2,), float), a, b, lanes="all")
+    y = pa.vmap(run, (0, None))(np.ones((3, 2)), np.array([1.0, 2.0]))
+    assert shapes == [((3, 2), (3, 2))] and y.tolist() == [[1.0, 2.0]] * 3
+    pa.vmap(pa.vmap(run, (0, None)), (None, 0))(np.ones((3, 2)), np.ones((4, 2)))
+    assert shapes[1] == ((3, 4, 2), (3, 4, 2)) or shapes[1] == ((4, 3, 2), (4, 3, 2))
+
+
+def test_example_array_as_result():
+    x = np.array([4.0, 9.0])
+    assert pa.callback(np.sqrt, x, x).tolist() == [2.0, 3.0]
+
+
+def test_arguments_are_read_only_and_results_apart():
+    x = np.ones(2)
+    with pytest.raises(ValueError, match="read-only"):
+        pa.callback(lambda x: x.fill(0.0), x, x)
+    kept = np.zeros(2)
+    y = pa.callback(lambda x: kept, x, x)
+    kept[:] = 7.0
+    assert y.tolist() == [0.0, 0.0]
+
+
+def test_no_derivative():
+    f = lambda x: pa.callback(np.sin, FLOAT, x)
+    for run in (pa.grad(f), lambda x: pa.jvp(f, (x,), (1.0,))):
+        with pytest.raises(pa.MissingRuleError, match="callback of sin.*custom_jvp or custom_vjp.*stop_gradient"):
+            run(1.0)
+    assert pa.grad(lambda x: f(pa.stop_gradient(x)) * x)(1.0) == np.sin(1.0)
+    integer = lambda x: pa.callback(lambda v: np.int64(3), pa.Aval((), int), x)
+    assert pa.grad(lambda x: integer(x) * x)(1.0) == 3.0
+
+
+def test_derivative_of_ones_own():
+    @pa.custom_jvp
+    def f(x):
+        return pa.callback(np.sin, FLOAT, x)
+
+    f.defjvp(lambda xs, dxs: (f(xs[0]), pa.cos(xs[0]) * dxs[0]))
+    assert np.isclose(pa.grad(f)(1.0), np.cos(1.0))
+    assert np.allclose(pa.vmap(pa.grad(f))(np.arange(3.0)), np.cos(np.arange(3.0)))
+
+
+@pytest.mark.parametrize("f, result, error, text", [
+    (lambda x: np.ones(3), pa.Aval((2,), float), pa.ShapeError, r"callback of <lambda>: it .*\[3\] where float64\[2\]"),
+    (lambda x: 1j, FLOAT, pa.DTypeError, r"complex"),
+    (lambda x: "text", FLOAT, pa.DTypeError, r"it returned str"),
+    (lambda x: 1.5, pa.Aval((), int), pa.DTypeError, r"float64 where int64"),
+    (lambda x: (x, x), FLOAT, pa.StructureError, r"2 array\(s\) where 1"),
+    (lambda x: x, (FLOAT, FLOAT), pa.StructureError, r"callback of <lambda>: its result"),
+])  # fmt: skip
+def test_results_that_are_not_as_announced(f, result, error, text):
+    with pytest.raises(error, match=text):
+        pa.callback(f, result, 1.0)
+
+
+def test_bad_calls():
+    with pytest.raises(pa.DTypeError, match="callback: .* is not a function"):
+        pa.callback(3.0, FLOAT, 1.0)
+    with pytest.raises(pa.DTypeError, match="give an Aval"):
+        pa.callback(np.sin, "float", 1.0)
+    with pytest.raises(pa.StructureError, match='lanes is "each" or "all"'):
+        pa.callback(np.sin, FLOAT, 1.0, lanes="some")
+
+
+def test_errors_of_the_function_come_through():
+    def broken(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        pa.io_callback(broken, None, 1.0)
+
+
+# ---------------------------------------------------------------------- printing
+@pytest.mark.parametrize("text, args, named, line", [
+    ("x = {}", (1.5,), {}, "x = 1.5"),
+    ("{:.2f} {b:d}", (np.pi,), {"b": 3}, "3.14 3"),
+    ("{1} {0}", (1, 2), {}, "2 1"),
+    ("{:.1f}", (np.array([1.0, 2.25]),), {}, "[1.0 2.2]"),
+    ("{}", (np.array([1.0, 2.0]),), {}, "[1. 2.]"),
+    ("{0.shape} {0[1]}", (np.array([1.0, 2.0]),), {}, "(2,) 2.0"),
+    ("{} {}", ("name", 1), {}, "name 1"),
+    ("{}", ({"a": 1.0},), {}, "{'a': np.float64(1.0)}"),
+    ("{{}} only", (), {}, "{} only"),
+])  # fmt: skip
+def test_print(capsys, text, args, named, line):
+    pa.debug_print(text, *args, **named)
+    assert capsys.readouterr().out == line + "\n"
+
+
+@pytest.mark.parametrize("text, args, match", [
+    ("{} {}", (1,), "no argument"), ("{}", (1, 2), "no field"), ("{a}", (), "a have no argument"), ("{", (), "no format text"),
+])  # fmt: skip
+def test_fields_and_arguments_fit(text, args, match):
+    with pytest.raises(pa.StructureError, match=match):
+        pa.debug_print(text, *args)
+
+
+def test_print_needs_a_text():
+    with pytest.raises(pa.DTypeError, match="the first argument is the text"):
+        pa.debug_print(np.ones(2))
+
+
+def test_print_in_the_walk_back(capsys):
+    pa.grad(lambda x: pa.grad_hook(x, lambda ct: pa.debug_print("ct = {}", ct)) ** 2)(3.0)
+    assert capsys.readouterr().out == "ct = 6.0\n"
