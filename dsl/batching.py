@@ -67,8 +67,8 @@ def lane_numbers(lanes):
 class LanesRun(Run):
     """One pass of a mapped function over some of the lanes.
 
-    lanes: their numbers among the lanes of this process (under jit an array that is not known), or None for all. log: results of
-    the collectives so far.
+    lanes: their numbers among the lanes of this process (under jit an array that is not known), or None for all. log:
+    results of the collectives so far.
     """
 
     __slots__ = ("acting", "asked", "axis", "effects", "example", "lanes", "log", "position", "size")
@@ -336,8 +336,8 @@ class Batched(_Lanes):
         raise Split(self.run, list(groups.values()))
 
     def _in_order(self):
-        """As `concrete` under jit, which asks for the answers in their order, and for that of the first lane: what is recorded
-        holds wherever as many lanes give each answer."""
+        """As `concrete` under jit, which asks for the answers in their order, and for that of the first lane: so what is
+        recorded holds wherever as many lanes give each answer."""
         if self.dtype.kind in "fc":
             refuse(self, "the value", "lanes can be split by booleans and integers only")
         order = argsort(self.value)

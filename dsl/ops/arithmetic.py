@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...dispatch import Array
-from ..avals import is_number
+from ..avals import dtype_of, is_number
 from ..card import case, complex_normal, composite, elementwise, integers, normal, positives
 from .compare import equal, greater, less, where
 
@@ -78,7 +78,8 @@ def masked_product(x, y, /):
 
 @masked_product.method
 def masked_product_of_any(x: Array, y: Array, /):
-    return where(equal(x, 0), False, multiply(x, y))  # a zero of any dtype
+    z = multiply(x, y)
+    return where(equal(x, 0), np.zeros((), dtype_of(z)).item(), z)
 
 
 @masked_product.rule("jvp")

@@ -30,11 +30,12 @@ def outside(name):
     """A stranger's array type from tests/outside, loaded once."""
     import sys
 
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "outside" / f"{name}.py")
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
+    known = f"outside_{name}"  # not `sparse`, which is a library's name
+    if known not in sys.modules:
+        spec = importlib.util.spec_from_file_location(known, Path(__file__).parents[1] / "outside" / f"{name}.py")
+        sys.modules[known] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[known])
+    return sys.modules[known]
 
 
 def same(found, expected):
