@@ -148,26 +148,34 @@ class Entry:
     """
 
     def __init__(self, parts, out, followed, late, compilers):
-        self.parts, self.out, self.followed, self.late = parts, out, followed, late
-        self.forward, self.backward = map(Compiled, (parts.first, parts.second), compilers)
-        self.custom = custom_vjp(self._value)
+        self.parts, self.out = parts, out
+        self.both = both = BothWays(parts, followed, late, compilers)
+        self.custom = custom_vjp(both.value)
         self.custom.__name__ = parts.first.name
-        self.custom.defvjp(self._forward, self._backward)
-        self.custom.defjvp(lambda xs, dxs: jvp(self._value, xs, dxs))
+        self.custom.defvjp(both.forth, both.back)
+        self.custom.defjvp(lambda xs, dxs: jvp(both.value, xs, dxs))
 
     def __call__(self, leaves):
         layers = _layers(leaves)
         traced = layers and isinstance(max(layers, key=lambda x: x.depth), Traced)
-        return self._value(*leaves) if traced or not layers else self.custom(*leaves)
+        return self.both.value(*leaves) if traced or not layers else self.custom(*leaves)
 
-    def _value(self, *leaves):
-        return tuple(self._forward(*leaves)[0])
 
-    def _forward(self, *leaves):
+class BothWays:
+    """The compiled programs of an `Entry`, as functions of flat arrays."""
+
+    def __init__(self, parts, followed, late, compilers):
+        self.parts, self.followed, self.late = parts, followed, late
+        self.forward, self.backward = map(Compiled, (parts.first, parts.second), compilers)
+
+    def value(self, *leaves):
+        return tuple(self.forth(*leaves)[0])
+
+    def forth(self, *leaves):
         results, saved = self.parts.split(leaves, self.forward(leaves))
         return tuple(results), tuple(saved)
 
-    def _backward(self, saved, cts):
+    def back(self, saved, cts):
         found = self.backward([*saved, *[cts[j] for j in self.late]])
         full = [NoTangent] * len(self.forward.program.inputs)
         for i, ct in zip(self.followed, found, strict=True):

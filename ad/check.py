@@ -77,8 +77,11 @@ def _check_function(name, f, args, places):
             f"{name}: the function keeps a value from one call for the next (a cache, a global, a default argument); compute "
             "it anew, or make it an argument"
         ) from error
-    if not any([inexact(v) for v in tree.leaves(results[0])]):
+    numbers = [np.asarray(v) for v in tree.leaves(results[0]) if inexact(v)]
+    if not numbers:
         raise ShapeError(f"{name}: the function returns no floating numbers, so there is nothing to check")
+    if any([v.size for v in numbers]) and not any([np.any(np.isfinite(v)) for v in numbers]):
+        raise ValueError(f"{name}: the function's result is NaN or infinite everywhere; finite differences need finite numbers")
     what = "two calls with the same arguments"
     advice = "it is random or keeps state; fix the seed inside, or make key and state arguments"
     _same(name, *results, what, advice, lambda eps: 100 * eps)

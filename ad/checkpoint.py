@@ -26,12 +26,14 @@ from ..dsl.ir import Equation, Program, Var, evaluate
 from ..dsl.source import expression, tuple_of
 from ..dsl.tracing import Traced, TraceRun
 from .careful import product
+from .depths import at_work
 from .folding import TapeFold, VariableFold, layers_in, without
 from .inputs import title
-from .kept import SAME, KeepingRun, at_work
+from .kept import SAME, KeepingRun
 from .policies import everything
 from .resume import Moment, apart
 from .reverse import ReverseRun
+from .series import SeriesRun
 from .variable_record import Leaf, recording
 from .variables import variables_run
 
@@ -92,11 +94,11 @@ class Recomputed:
         moment = Moment([run for run in inside if not run.closed])
         runs = [*moment.runs, *moment.others]
         tapes = [run for run in runs if isinstance(run, ReverseRun) and not run.closed and run is not variables_run]
-        traces = [(run, len(run.equations)) for run in runs if type(run) is TraceRun]
-        linear = max([run.depth for run in runs if not run.of_values], default=0)  # linear parts keep what they read
-        tapes = [run for run in tapes if run.depth > linear]
+        shallow = max([run.depth for run in runs if _reads_on(run)], default=0)  # whose values keep what they were made of
+        tapes = [run for run in tapes if run.depth > shallow]
+        traces = [(run, len(run.equations)) for run in runs if type(run) is TraceRun and run.depth > shallow]
         folds = [TapeFold(self, moment, run) for run in tapes]
-        if recording.get() and not linear:
+        if recording.get() and not shallow:
             folds.append(VariableFold(self, moment, variables_run))
             tapes += [variables_run] if variables_run in inside else []
         if not folds and not traces:
@@ -124,7 +126,7 @@ class Recomputed:
     def _keeping(self, first=None):
         if self.policy is None or self.deepest is None:
             return None
-        return KeepingRun(self.name, self.policy, self.deepest.depth, first)
+        return KeepingRun(self.name, self.policy, self.deepest, first)
 
     def _run(self, given, keeping):
         """(value, what is kept beside it, and what checkpoints around keep of it)."""
@@ -145,6 +147,12 @@ class Recomputed:
         keeping = self._keeping(self.keeping if run is self.deepest else None)
         with self.effects.again(), product.masking(self.masks), users_code():
             return self._run(tree.map(snapshot, self.given), keeping), keeping
+
+
+def _reads_on(run):
+    """Whether a transformation goes on with what was computed inside: linear parts, series in rules, and `jit`, which runs its
+    steps whenever Python asks for a value."""
+    return not run.of_values or isinstance(run, SeriesRun) and run.growing or isinstance(run, TraceRun) and run.answers
 
 
 def _same(x, given):

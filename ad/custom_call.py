@@ -6,8 +6,6 @@ a trace records one equation. What the rule does not know of, values that the fu
 followed through the function itself: results may be values of the very transformation whose rule is run.
 """
 
-from math import ceil
-
 from ..dispatch import (
     Array,
     ConcreteValueError,
@@ -25,10 +23,12 @@ from ..dsl.batching import Batched
 from ..dsl.ir import Program, Var, without_dead_code
 from ..dsl.ops.create import zeros_like
 from ..dsl.tracing import Traced, TraceRun
+from .depths import below_depth
 from .forward import Dual
 from .inputs import inexact
 from .mapped_call import MappedCall, ReadsDeeper, reads_outside
 from .nodes import Joint
+from .passes import walked
 from .reverse import Reverse, ReverseRun, several_values, transpose
 from .rules import match_tangent
 
@@ -167,7 +167,8 @@ def _pushed_by_reverse(call, dxs, xs, cls, below):
     between.close()
     places = [between.unwrap(c)[1] for c in found]
     seeds = [(p, dx) for p, dx in zip(places, dxs, strict=True) if p is not None and dx is not None]
-    tangents = iter(between.walk_back(seeds, sum(c is not None for c in cts)))
+    walk = lambda: between.walk_back(seeds, sum(c is not None for c in cts))
+    tangents = iter(walked(walk, lambda: not between.required))
     return ys, [None if c is None else next(tangents) for c in cts]
 
 
@@ -242,11 +243,6 @@ def _between(cls, call):
     run = ReverseRun(f"transpose of {call.name}")
     run.depth = below_depth(cls.depth)
     return run
-
-
-def below_depth(depth):
-    """A depth directly below another, above all whole ones that are."""
-    return (depth + ceil(depth) - 1) / 2
 
 
 def lanes_target(cls, types):

@@ -85,9 +85,10 @@ def value_and_grad(f, argnums=0, has_aux=False, allow_int=False):
     (8.0, 12.0)
     """
 
+    name = title("grad", f)
+
     @functools.wraps(f)
     def gradient(*args, **kwargs):
-        name = title("grad", f)
         function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
         result = record(name, function, positions, [args[n] for n in positions], has_aux)
         if result is None:

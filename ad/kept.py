@@ -1,23 +1,21 @@
 """What a checkpoint keeps beside the arguments: results that its policy chooses, directly below the values on the tape."""
 
 from contextlib import contextmanager
-from contextvars import ContextVar
 
 from ..dispatch import Layer, MutationError, Run, several, snapshot
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
-from .custom_call import below_depth
+from .depths import at_work, below_depth
 from .policies import checkpoint_name
 
 SAME = "a function under a checkpoint must do the same each time: draw random numbers from keys, and change nothing outside"
-
-at_work = ContextVar("polyad_keeping", default=())
 
 
 class Kept(Layer):
     """A value, and the number of the operation that made it."""
 
     __slots__ = ("number", "run", "value")
+    stepwise = True
     holds = "value"
 
     def __init__(self, value, run, number=None):
@@ -53,18 +51,30 @@ class KeepingRun(Run):
 
     policy: function(operation, params) -> whether to keep the result. names: of the operations called, in order, each with how
     many those around count for it. kept: number of an operation -> its result. passive: the function has ended, and the walk
-    back goes on. around: runs of checkpoints around this one.
+    back goes on. around: runs of checkpoints around this one. tape: the run for whose derivative it keeps them.
     """
 
-    __slots__ = ("again", "around", "count", "kept", "names", "passive", "policy")
+    __slots__ = ("again", "around", "count", "kept", "names", "passive", "policy", "tape")
 
-    def __init__(self, name, policy, level, first=None):
+    def __init__(self, name, policy, tape, first=None):
+        self.tape = tape
         super().__init__(name)
         self.policy, self.again = policy, first is not None
         self.names, self.kept = (first.names, first.kept) if self.again else ([], {})
         self.around = at_work.get()
-        depths = [(run.depth + level) / 2 for run in self.around if run.depth < level]
-        self.depth, self.count, self.passive = max([below_depth(level), *depths]), 0, False
+        self.depth, self.count, self.passive = below_depth(tape.depth), 0, False
+
+    @property
+    def inner(self):
+        """The trace inside that takes over what is done with values, those of the tape and those below it that it keeps."""
+        return self.tape.inner
+
+    @inner.setter
+    def inner(self, trace):
+        """Set by nobody: the tape's counts."""
+
+    def constant(self, value):
+        return self.below(value)
 
     def since(self, count):
         """What was kept from an operation's number on."""

@@ -16,6 +16,24 @@ def may_go_on(run):
         resumable.setdefault(run, threading.Lock())
 
 
+def owner_of(run):
+    """An object to keep by whoever can walk back over a run's record, None if the run does not go on."""
+    return Owner(run) if run in resumable else None
+
+
+class Owner:
+    """At its end the record is given up: it leads to what lets the run go on, which leads to the run, and their arrays would
+    wait for the garbage collector."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run):
+        self.run = run
+
+    def __del__(self):
+        self.run.tape = []
+
+
 def walk_alone(run):
     """The context in which to walk back over a run's record."""
     return alone((run,)) if run in resumable else nullcontext()

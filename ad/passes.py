@@ -14,7 +14,7 @@ from ..dsl.tracing import Traced
 from .careful import Once, carefully, may_repeat
 from .forward import ForwardRun
 from .inputs import NoTangent, fitted, inexact, inputs_of, is_function, made_of_arrays, scalar, split_aux, zero
-from .locks import resumable, walk_alone
+from .locks import owner_of, resumable, walk_alone
 from .reverse import ReverseRun
 from .rules import match_dtype
 
@@ -142,6 +142,7 @@ class Pullback:
     def __init__(self, name, run, inputs, followed, outputs, shape):
         self.name, self.run, self.inputs, self.followed = name, run, inputs, followed
         self.outputs, self.shape = outputs, shape
+        self.owner = owner_of(run) if resumable.data else None
 
     def value(self):
         """The function's value."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..dispatch import snapshot
 from ..dsl import add
+from .owned import BY_CALLER, count, writeable
 
 LARGE = 4096  # elements, from which on memory outweighs what it takes to save it
 
@@ -90,7 +91,8 @@ def total(cts, own, place, c):
             for a, b in pairs:
                 np.add(a, b, a)
             return known
-    own[place] = made = add(known, c)
+    new = type(c) is np.ndarray and count(c) == BY_CALLER and writeable(c)  # the walk has just got it from a rule
+    own[place] = made = added(c, known, new)
     return made
 
 

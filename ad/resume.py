@@ -11,8 +11,8 @@ from ..dispatch import current_depth, innermost_run, open_runs
 from ..dispatch.layers import _innermost
 from ..dsl.axes import _axes, enclosing_axes
 from ..dsl.batching import LanesRun
+from .depths import at_work
 from .forward import ForwardRun
-from .kept import at_work
 from .locks import alone
 from .reverse import ReverseRun
 from .series import SeriesRun

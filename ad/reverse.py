@@ -143,7 +143,7 @@ def _single(cls, generic):
             return r.inner.capture(generic, (x,), params)
         v = x.value
         y = spread(v, **params)
-        if converts and dtype_of(y).kind not in "fc":  # nothing to follow
+        if converts and params["dtype"] is not None and dtype_of(y).kind not in "fc":  # nothing to follow
             return y
         if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
             r.append((partial(large, **params) if params else large, *lean((v,), y), x.index))

@@ -56,18 +56,21 @@ class Series(Layer):
 
 
 class SeriesRun(Run):
-    """One execution of a Taylor transformation. order: the highest coefficient. growing: a rule is under way."""
+    """One execution of a Taylor transformation. order: the highest coefficient. growing: a rule is under way. within: what has
+    coefficients by rules that are to be found within it."""
 
-    __slots__ = ("growing", "order")
+    __slots__ = ("growing", "order", "within")
 
     def __init__(self, name, order):
         super().__init__(name)
-        self.order, self.growing = order, False
+        self.order, self.growing, self.within = order, False, []
 
     def wrap(self, primal, coefficients):
         """A value with these coefficients: a `Coefficients`, or a list of all of them, None where zero."""
         if type(coefficients) is list:
             coefficients = Coefficients([snapshot(c) for c in coefficients])
+        elif self.growing:
+            self.within.append(coefficients)
         return Series[self.depth](snapshot(primal), coefficients, self)
 
     def constant(self, value):
@@ -117,6 +120,9 @@ class SeriesRun(Run):
             ) from error
         finally:
             self.growing = False
+            for coefficients in self.within:  # by rules that go round in circles: their arrays would wait for the collector
+                coefficients.rule = None
+            self.within.clear()
         return x if any([c is not None for c in known]) else x.primal
 
     def unwrap(self, x):

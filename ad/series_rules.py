@@ -8,7 +8,7 @@ out on coefficients, with the partials p_i as series. An operation may have a ru
 Source of the recurrences: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 13.
 """
 
-from functools import cache, partial, reduce
+from functools import partial, reduce
 
 from ..dispatch import check_level
 from ..dsl import add, divide, multiply, negative
@@ -175,10 +175,10 @@ def _by_partials(generic, mine):
 
     def grow(args, params):
         slopes = {}  # argument -> its partial as a series, once it has been asked for
-        moves = {i: cache(args[i].coefficients.slope) for i in places}
+        moves = {i: {} for i in places}  # argument -> its slopes by number
 
         def term(k, y, i, slope):
-            dx = moves[i]
+            dx, known = args[i].coefficients.slope, moves[i]
             if slope is None:
                 return None
             if slope == 1 or slope == -1:
@@ -188,7 +188,7 @@ def _by_partials(generic, mine):
                 p = slope(y, *args, **params)
                 slopes[i] = _at(p, type(p) is type(y))
             times = masked_product if generic.card.singular else product.times
-            return convolved(times, k - 1, lambda j: dx(j + 1), slopes[i])
+            return convolved(times, k - 1, lambda j: known[j] if j in known else known.setdefault(j, dx(j + 1)), slopes[i])
 
         def coefficient(k, y):
             parts = [t for t in [term(k, y, i, slope) for i, slope in chosen] if t is not None]

@@ -12,7 +12,7 @@ from ..dispatch.layers import caller
 from .inputs import as_inputs, check_inexact, inexact
 from .jacobians import rows
 from .lasting import Lasting
-from .locks import walk_alone
+from .locks import owner_of, walk_alone
 from .portions import Between, flattened
 from .reverse import Reverse, ReverseRun
 
@@ -81,6 +81,7 @@ class Tape:
         return self
 
     def __exit__(self, kind, error, traceback):
+        self._owner = owner_of(self._run)
         return self._run.__exit__(kind, error, traceback)
 
     def watch(self, x):

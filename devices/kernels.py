@@ -32,6 +32,8 @@ def kernel(op, function, library, raw=None):
     library: its name, for messages. raw: a ufunc that the operation's entry may call by itself.
     """
     name, sequence = op.__name__, op.generic.sequence
+    if getattr(function, "explains", False):  # its errors itself
+        return function
 
     def run(*args, **params):
         try:
@@ -123,7 +125,15 @@ def common_kernels(xp):
         return xp.concatenate([xp.asarray(x) for x in arrays], axis=axis)
 
     def index(x, *arrays, spec):
-        return (x if type(x) is xp.ndarray else xp.asarray(x))[join_index(spec, arrays)]
+        try:
+            y = (x if type(x) is xp.ndarray else xp.asarray(x))[join_index(spec, arrays)]
+        except (ValueError, TypeError, IndexError, OverflowError) as error:
+            raise explained("index", error, (x, *arrays), {"spec": spec}) from error
+        if getattr(y, "dtype", OBJECT).kind in NO_NUMBERS:
+            raise objects("index", (x, *arrays))
+        return y
+
+    index.explains = True
 
     def index_set(x, v, *arrays, spec):
         y = xp.array(x)

@@ -92,6 +92,7 @@ class Layer(Array):
     keeps_composites = False  # whether composite operations are handed over whole instead of their body
     sees_inner = False  # whether its targets see by themselves that a trace inside takes calls over (`captured`)
     lift = None  # like `target`, for operations on programs whose cards have a rule `lift`
+    stepwise = False  # whether each operation on its values is to be seen, the same ones each time: not as a compiled program
     lasting = False  # whether values may be used beyond what follows them; their `followed` says whether that is still so
 
     def __init_subclass__(cls, **kwargs):

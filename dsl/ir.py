@@ -55,7 +55,7 @@ class Program:
         leaves = tree.match(self.in_structure, args, f"program {self.name}")
         for var, x in zip(self.inputs, leaves, strict=True):
             found = aval_of(x)
-            if found.shape != var.aval.shape or found.dtype != var.aval.dtype:
+            if found != var.aval and not found.fits(var.aval):
                 raise StructureError(f"program {self.name} was traced for {var.aval}, not for {found}; trace it again")
         return tree.unflatten(self.out_structure, evaluate(self, leaves))
 

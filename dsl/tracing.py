@@ -239,7 +239,8 @@ class TraceRun(Run):
 
     def ask_around(self):
         """Raise NeedsPython if a trace around can answer Python's questions."""
-        for run in open_runs():
+        runs = open_runs()
+        for run in runs if self in runs else ():  # the trace of an explicit graph has nothing around it
             if isinstance(run, TraceRun) and run.of_values:
                 if run.answers:
                     raise NeedsPython(run)

@@ -2,7 +2,7 @@
 
 from ...dsl.avals import UNKNOWN
 from ...dsl.ir import Var
-from .control_values import CONTROL, LARGEST, Part, grow, points, results_of, stops
+from .control_values import CONTROL, LARGEST, Part, grow, points, reserve, results_of, stops
 from .indices import Index
 from .scalars import Unsupported, ctype
 from .within import simple
@@ -89,6 +89,10 @@ def steps_of(body, e):
     for (atom, aval), space in zip(results[carry:], spaces, strict=True):
         child.lines += stored(child, space, step, atom, aval)
     child.lines += carried.follow(child, results[:carry])
+    if params["length"] is None:
+        for (_, aval), space in zip(results[carry:], spaces, strict=True):
+            body.lines += reserve(body.graph.functions, space, _size(aval.shape), length)
+        length = f"(memory ? 0 : {length})" if spaces else length
     if params["reverse"]:
         head = f"for (int64_t {counter} = {length}; {counter}-- > 0;) {{"
     else:

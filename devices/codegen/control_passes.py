@@ -5,7 +5,7 @@ import math
 from ...dsl.avals import UNKNOWN
 from ...dsl.ir import Var
 from .bodies import Graph
-from .control_values import Straight, all_lowerable, grow, points, results_of, stops
+from .control_values import Straight, all_lowerable, grow, points, reserve, results_of, stops
 from .emission import emit
 from .groups import written
 from .indices import Buffer
@@ -208,15 +208,18 @@ def steps_of(e, graph):
         written_.append(y)
     targets = [*carried.targets, *written_]
     lines = program_lines(program, graph, [*fixed, *carried.arguments, *read], targets, carried.in_place)
-    length = params["length"]
+    length, room = params["length"], []
     if length is None:
         length = f"{rows[0].name}_n"
+        for out, (_, aval) in zip(outs[carry:], results[carry:], strict=True):
+            room += reserve(functions, out, math.prod(aval.shape), length)
+        length = f"(memory ? 0 : {length})" if room else length
     stop = "".join(f" && !{sign}" for sign in stops(lines))
     if params["reverse"]:
         head = f"for (int64_t {counter} = {length}; {counter}-- > 0{stop};) {{"
     else:
         head = f"for (int64_t {counter} = 0; {counter} < {length}{stop}; {counter}++) {{"
-    return carried.around([head, *declared, *lines, *carried.step, "}"])
+    return carried.around([*room, head, *declared, *lines, *carried.step, "}"])
 
 
 def loop(e, graph):

@@ -235,6 +235,20 @@ def grow(functions, buffer, size):
     return f"if (!grown((void **)&{name}, {name}_n, {size} * sizeof(*{name}))) {{ memory = 1; break; }}"
 
 
+ROWS = """\
+static int rows_alloc(void **data, int64_t n, int64_t bytes) {
+  *data = malloc((size_t)(n ? n : 1) * (bytes ? bytes : 1));
+  return *data != 0;
+}"""
+
+
+def reserve(functions, buffer, size, length):
+    """C lines that make an array of `length` rows of `size` elements, as many as are known when the program runs."""
+    functions.defined["rows_alloc"] = ROWS
+    name = buffer.name
+    return [f"{name}_n = {length};", f"if (!rows_alloc((void **)&{name}, {name}_n, {size} * sizeof(*{name}))) memory = 1;"]
+
+
 def results_of(program):
     """Pairs (atom, Aval) of a program's results."""
     return list(zip(program.outputs, avals_out(program), strict=True))

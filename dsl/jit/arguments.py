@@ -140,6 +140,15 @@ def variable_for(x):
     return Var(aval_of(x), lanes_of(x)) if is_array(x) else None
 
 
+def stepwise(x):
+    """Whether a value must see each operation, the same ones at each call."""
+    while isinstance(x, Layer):
+        if x.stepwise:
+            return True
+        x = x.below
+    return False
+
+
 def in_trace(x):
     """Whether a value belongs to a trace that is under way."""
     while isinstance(x, Layer):

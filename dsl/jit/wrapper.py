@@ -11,7 +11,7 @@ from ...dispatch.layers import warn
 from ..avals import is_number
 from ..axes import enclosing_axes
 from ..nans import checking
-from .arguments import Arguments, fits, in_trace, is_array, kind_of, objects_among, variable_for
+from .arguments import Arguments, fits, in_trace, is_array, kind_of, objects_among, stepwise, variable_for
 from .execution import execute, shorten
 from .quick import MISS, quick_entry
 from .reads import Held, Reads, state
@@ -120,8 +120,11 @@ class Jitted:
                 key.append(x.shape)
                 key.append(x.dtype)
                 continue
-            if isinstance(x, Layer) and in_trace(x):
-                return call_in_trace(self, args, kwargs)
+            if isinstance(x, Layer):
+                if in_trace(x):
+                    return call_in_trace(self, args, kwargs)
+                if stepwise(x):
+                    return self.f(*args, **kwargs)
             if is_number(x):
                 if not fits(x):
                     return self.f(*args, **kwargs)
@@ -141,7 +144,7 @@ class Jitted:
             return self.f(*args, **kwargs)
         for x in arrays:
             if isinstance(x, Layer):
-                if in_trace(x):
+                if in_trace(x) or stepwise(x):
                     return self.f(*args, **kwargs)
                 plain = False
         watch = tree.watch

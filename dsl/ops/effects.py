@@ -89,7 +89,8 @@ CONSTANTS = (bool, int, float, complex, str, bytes, NoneType)
 
 
 def same_function(f, g):
-    """Whether two functions are the same, though what makes them may have run twice: of one code, with the same values."""
+    """Whether two functions are the same, though the code that makes them may have run twice: of one code, with the same
+    values."""
     if f is g or f == g:
         return True
     if type(f) is not FunctionType or type(g) is not FunctionType or f.__code__ is not g.__code__:
@@ -106,7 +107,8 @@ def _values_of(f):
 
 
 class Caller:
-    """Base of callables around a function `f`: equal if they do the same, so that code that runs twice makes equal ones."""
+    """Base of callable objects around a function `f`: equal if they do the same, so that code that runs twice makes equal
+    ones."""
 
     def __eq__(self, other):
         if type(other) is not type(self):

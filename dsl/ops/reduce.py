@@ -86,7 +86,9 @@ def _extremum(name):
             return sum(multiply(dxs[0], _holders(name, y, x, axis, keepdims)), axis=axis, keepdims=keepdims)
 
         def vjp(ct, y, x, axis=None, keepdims=False):
-            return multiply(spread(name, ct, x, axis, keepdims), _holders(name, y, x, axis, keepdims))
+            held = astype(equal(x, spread(name, y, x, axis, keepdims)), dtype=dtype_of(x))
+            shared = divide(spread(name, ct, x, axis, keepdims), sum(held, axis=axis, keepdims=True))
+            return multiply(held, shared)
 
         function.rule("jvp")(jvp)
         function.rule("vjp")([vjp])
