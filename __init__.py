@@ -132,7 +132,7 @@ from .dsl import (
 )  # fmt: skip
 # programs
 from .dsl import (
-    Program, compile_program, disable_jit, jit, make_ir,
+    PASSES, Program, compile_program, disable_jit, jit, make_ir,
 )  # fmt: skip
 # control flow
 from .dsl import (

@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 
-from ..dispatch import Layer, PerformanceWarning, ShapeError, StructureError, describe, settled, tree
+from ..dispatch import DTypeError, Layer, PerformanceWarning, ShapeError, StructureError, describe, settled, tree
 from ..dispatch.layers import warn
 from ..dsl.avals import aval_of, is_number
 from ..dsl.batching import lanes_of
@@ -49,9 +49,10 @@ def aot(f, compiler, bwd_compiler=None, recompute=cheap):
     ...     return pa.sum(pa.sin(x))
     >>> pa.grad(pa.aot(loss, show))(np.array([0.0, 1.0]))
     loss ['sin', 'sum']
-    loss_later ['broadcast_to', 'cos', 'multiply']
+    loss_later ['broadcast_to', 'cos', 'masked_product']
     array([1.        , 0.54030231])
     """
+    title("aot", f)
     for what, given in (("compiler", compiler), ("bwd_compiler", bwd_compiler or compiler)):
         check_callable(f"aot: {what}", given, "(program, leaves) -> function of flat arrays")
     check_callable("aot: recompute", recompute, "of an Equation")
@@ -78,7 +79,12 @@ class AheadOfTime:
         """(the programs for these arguments, the arrays among them)."""
         name = title("aot", self.f)
         leaves, structure = tree.flatten((args, kwargs))
-        leaves = [x if type(x) is np.ndarray else settled(x) for x in as_inputs(name, "", leaves, (args, kwargs))]
+        try:
+            leaves = [x if type(x) is np.ndarray else settled(x) for x in as_inputs(name, "", leaves, (args, kwargs))]
+        except DTypeError:
+            for n, x in [*enumerate(args), *kwargs.items()]:  # which argument it is, for the message
+                as_inputs(name, repr(n), tree.leaves(x), x)
+            raise
         static = [(i, x) for i, x in enumerate(leaves) if is_number(x)]
         arrays = [x for x in leaves if not is_number(x)]
         facts = [(type(x), x) if is_number(x) else (aval_of(x), type(bottom(x)), *lanes_of(x).items()) for x in leaves]
@@ -211,4 +217,11 @@ class Compiled:
                 f"aot: the compiled program {self.program.name} returned {found}; it must return its {wanted} result(s) as a "
                 "tuple or list"
             )
+        for i, (x, out) in enumerate(zip(results, self.program.outputs, strict=True)):
+            aval = aval_of(out) if is_number(out) else out.aval
+            if not aval.fits(aval_of(x)):
+                raise ShapeError(
+                    f"aot: the compiled program {self.program.name} returned {describe(x)} as result {i}; it must be {aval}, "
+                    "as the program says"
+                )
         return list(results)

@@ -3,11 +3,13 @@
 The branch of `where` that was not taken has zero cotangents, and may hold infinities and NaN: at 0, 0 · log(0) on the way back
 through `x * log(x)` spoils a gradient that is well defined. Products that mask zeros are right there, and twice as dear, so
 they are used only where the plain ones have lost something: a pass (passes.py) asks once, at its end, whether NaN came out.
+In a trace there are no numbers to ask, and compiled code masks at next to no cost: there all walks are careful.
 """
 
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import isfinite
 
 from ..dsl import multiply
 from ..dsl.ops.arithmetic import masked_product
@@ -45,7 +47,8 @@ class Product:
 
 
 def _chosen(ct, slope):
-    return (masked_product if _masking.get() else multiply)(ct, slope)
+    masks = _masking.get() and not (type(slope) in (int, float) and isfinite(slope))  # nothing to be lost by these
+    return (masked_product if masks else multiply)(ct, slope)
 
 
 product = Product()

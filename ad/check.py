@@ -13,7 +13,9 @@ COARSE = 1e-3  # least tolerance where single precision is involved
 def check_grads(f, args, order=2, modes=("forward", "reverse"), eps=None, rtol=1e-4, atol=1e-6, seed=0):
     """Check the derivatives of f at args, up to an order, in both modes and their mixtures.
 
-    f: function of arrays or trees, smooth near args. args: tuple; floating and complex leaves are varied, others stay.
+    f: function of arrays or trees, smooth near args; of a callable tree (`closure(f)`, a dataclass with `__call__`) the
+    arrays are varied too. args: tuple; floating and complex leaves are varied, others stay. What a plain function captures is
+    a constant.
     order: how many derivatives. modes: "forward", "reverse" or both, which are then also checked against each other. eps:
     step of the central differences, by default 1e-5, larger where f computes in single precision. rtol, atol: tolerances;
     for single precision at least 1e-3. seed: of the directions, which have zeros here and there.
@@ -34,10 +36,18 @@ def check_grads(f, args, order=2, modes=("forward", "reverse"), eps=None, rtol=1
     known = isinstance(modes, (tuple, list, set, frozenset)) and all([isinstance(m, str) for m in modes])
     if not known or not modes or set(modes) - {"forward", "reverse"}:
         raise ValueError(f'check_grads: modes are "forward" and "reverse", not {modes!r}')
+    for what, given in (("eps", 1e-5 if eps is None else eps), ("rtol", rtol), ("atol", atol)):
+        if not isinstance(given, (float, int, np.number)) or not given >= 0 or what == "eps" and not given:
+            raise ValueError(f"check_grads: {what} is a positive number, not {given!r}")
+    if not is_count(seed, 0):
+        raise ValueError(f"check_grads: seed is a whole number from 0, not {seed!r}")
     if not is_count(order, 1):
         raise ValueError(f"check_grads: order is a number of derivatives, a whole number from 1, not {order!r}")
     args = tuple([_plain(name, n, a) for n, a in enumerate(args)])
     places = [f"argument {n}{path}" for n, a in enumerate(args) for path in tree.paths(a)]
+    if tree.structure(f) is not tree.LEAF:  # a callable tree
+        places = [*[f"the function's {path.lstrip('.')}" for path in tree.paths(f)], *places]
+        args, f = (_plain(name, "0, the function,", f), *args), lambda function, *xs: function(*xs)
     _check_function(name, f, args, places)
     if any([np.finfo(np.asarray(x).dtype).eps > 1e-10 for x in tree.leaves(args) if inexact(x)]):
         rtol, atol = max(rtol, COARSE), max(atol, COARSE)

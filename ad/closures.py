@@ -83,4 +83,5 @@ tree.register(
     Closure,
     lambda c: (c.values, (c.function, c.names)),
     lambda static, values: Closure(*static, list(values)),
+    names=lambda c: c.names,
 )

@@ -45,6 +45,11 @@ class CustomFunction:
             parameters = self.signature.parameters.values()
             if all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
                 self.arity = len(parameters)
+        if self.arity is not None and any([not -self.arity <= n < self.arity for n in self.nondiff]):
+            raise StructureError(
+                f"{self.title}: nondiff_argnums {nondiff_argnums!r} is out of range: the function takes {self.arity} "
+                "argument(s)"
+            )
 
     def __repr__(self):
         return f"<{self.title}>"
@@ -144,7 +149,8 @@ class CustomFunction:
 
 def _positions(name, numbers):
     found = (numbers,) if isinstance(numbers, int) else numbers
-    if not isinstance(found, (tuple, list)) or not all([isinstance(n, (int, np.integer)) for n in found]):
+    whole = lambda n: isinstance(n, (int, np.integer)) and not isinstance(n, bool)
+    if not isinstance(found, (tuple, list)) or not all(map(whole, found)):
         raise StructureError(f"{name}: nondiff_argnums is a position or a tuple of positions, not {numbers!r}")
     return tuple(found)
 

@@ -84,22 +84,26 @@ def value_and_grad(f, argnums=0, has_aux=False, allow_int=False):
     >>> float(value), float(slope)
     (8.0, 12.0)
     """
-
-    name = title("grad", f)
+    name = title("value_and_grad", f)
 
     @functools.wraps(f)
     def gradient(*args, **kwargs):
-        function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
-        result = record(name, function, positions, [args[n] for n in positions], has_aux)
-        if result is None:
-            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: value_and_grad(g, argnums, has_aux, allow_int)(*args))
-        pullback, aux = result
-        y, index = check_scalar(name, pullback.outputs)
-        cts = pullback.pull([] if index is None else [(index, one(y))])
-        y = pullback.value()
-        return ((y, aux) if has_aux else y), (cts if several else cts[0])
+        return both(name, f, args, kwargs, argnums, has_aux, allow_int)
 
     return gradient
+
+
+def both(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
+    """What `value_and_grad` gives at these arguments; a function if f gives one. name: of the transformation, for errors."""
+    function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
+    result = record(name, function, positions, [args[n] for n in positions], has_aux)
+    if result is None:
+        return of_function(lambda *xs: f(*xs, **kwargs), lambda g: value_and_grad(g, argnums, has_aux, allow_int)(*args))
+    pullback, aux = result
+    y, index = check_scalar(name, pullback.outputs, pullback.shape)
+    cts = pullback.pull([] if index is None else [(index, one(y))])
+    y = pullback.value()
+    return ((y, aux) if has_aux else y), (cts if several else cts[0])
 
 
 def grad(f, argnums=0, has_aux=False, allow_int=False):
@@ -111,17 +115,22 @@ def grad(f, argnums=0, has_aux=False, allow_int=False):
     >>> pa.grad(lambda x: pa.sum(x**2))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    both = value_and_grad(f, argnums, has_aux, allow_int)
+    name = title("grad", f)
 
     @functools.wraps(f)
     def gradient(*args, **kwargs):
-        result = both(*args, **kwargs)
-        if is_function(result):
-            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, has_aux, allow_int)(*args))
-        y, g = result
-        return (g, y[1]) if has_aux else g
+        return slope(name, f, args, kwargs, argnums, has_aux, allow_int)
 
     return gradient
+
+
+def slope(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
+    """What `grad` gives at these arguments."""
+    result = both(name, f, args, kwargs, argnums, has_aux, allow_int)
+    if is_function(result):
+        return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, has_aux, allow_int)(*args))
+    y, g = result
+    return (g, y[1]) if has_aux else g
 
 
 def derivative(f):
@@ -135,9 +144,10 @@ def derivative(f):
     12.0
     """
 
+    name = title("derivative", f)
+
     @functools.wraps(f)
     def slope(x):
-        name = title("derivative", f)
         function, _, _ = chosen(name, f, (x,), {}, 0)
         leaves, structure = tree.flatten(x)
         if structure is not tree.LEAF or shape_of(x) != ():

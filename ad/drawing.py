@@ -5,7 +5,7 @@ from pathlib import Path
 from ..dispatch import describe, tree, unwatch, watch
 from ..dsl.avals import aval_of
 from ..dsl.drawing import LARGEST, Graph
-from .inputs import inexact, of_function
+from .inputs import inexact, of_function, title
 from .nodes import PART
 from .passes import record
 
@@ -25,11 +25,13 @@ def draw_tape(f, file=None, format=None, limit=LARGEST):
       n1 [label="sin\\nfloat64[]\\n...
     """
 
+    name = title("draw_tape", f)
+
     def draw(*args):
         watcher = object()
         watch(watcher)
         try:
-            result = record(f"draw_tape({getattr(f, '__name__', type(f).__name__)})", f, range(len(args)), args)
+            result = record(name, f, range(len(args)), args)
         finally:
             unwatch(watcher)
         if result is None:

@@ -1,10 +1,11 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
-from ..dispatch import Layer, Run, check_level, check_runs, settled, several, snapshot
+from ..dispatch import Layer, Run, captured, check_level, check_runs, settled, several, snapshot
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
 from ..dsl.ops.create import zeros_like
 from .forward_rules import forward_rule
+from .pushes import pushed
 from .rules import constant, differentiable, match_tangent, unfollowed
 from .shared_slopes import shares, sharing
 
@@ -15,6 +16,7 @@ class Dual(Layer):
     __slots__ = ("primal", "run", "tangent")
     halves = ("primal", "tangent")  # on each of which a linear function acts by itself
     holds = "primal"
+    sees_inner = True
 
     def __init__(self, primal, tangent, run):
         self.primal, self.tangent, self.run = primal, tangent, run
@@ -28,7 +30,7 @@ class Dual(Layer):
         mine = [t is cls for t in types]
         whose = mine.index(True)
         if not differentiable(generic) and not generic.rules:
-            return unfollowed(cls, generic, types)
+            return captured(generic, whose, unfollowed(cls, generic, types))
         rule = forward_rule(generic)
 
         def run(*args, **params):
@@ -49,7 +51,9 @@ class Dual(Layer):
         def part(v, t, r):
             return v if t is None else cls(v, match_tangent(t, v, generic.name), r)
 
-        return sharing(cls, generic, run) if shares(generic) else run
+        target = sharing(cls, generic, run) if shares(generic) else run
+        quick = pushed(generic, mine)
+        return quick(target, cls) if quick else captured(generic, whose, target)
 
 
 class ForwardRun(Run):

@@ -190,7 +190,7 @@ def made_of_arrays(value, kinds=None):
     return all([made_of_arrays(part, kinds) for part in value])
 
 
-def check_scalar(name, outputs):
+def check_scalar(name, outputs, structure):
     """The one output of a function that has a gradient, as (value, place on the tape)."""
     if len(outputs) == 1 and type(outputs[0][0]) is np.float64:
         return outputs[0]
@@ -206,8 +206,10 @@ def check_scalar(name, outputs):
     if dtype_of(value).kind not in "biufc":
         raise DTypeError(f"{name}: the function returns {describe(value)}; {advice}")
     if shape_of(value) != ():
+        whole = tree.unflatten(structure, [value])
+        whole = whole if is_container(whole) else value
         raise ShapeError(
-            f"{name}: the function returns {describe(value)} of shape {list(shape_of(value))}; {advice} (reduce it "
+            f"{name}: the function returns {describe(whole)} of shape {list(shape_of(whole))}; {advice} (reduce it "
             "with sum or mean, or use jacrev)"
         )
     if dtype_of(value).kind != "f":

@@ -3,13 +3,13 @@
 import functools
 import math
 
-from ..dispatch import StructureError, as_tangent, tree
+from ..dispatch import Remembered, StructureError, as_tangent, tree
 from ..dsl import reshape, vmap
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.ops.create import eye_like
-from .derived import directional, grad, vjp
-from .inputs import NoTangent, as_inputs, check_inexact, chosen, inexact, of_function, scalar, title
-from .linear import linearize
+from .derived import directional, slope, vjp
+from .inputs import NoTangent, as_inputs, check_inexact, chosen, inexact, is_function, of_function, scalar, title
+from .linear import linearized
 from .passes import complex_slope, push, record, tangent_of
 
 
@@ -28,9 +28,14 @@ def jacfwd(f, argnums=0, allow_int=False):
            [0., 4.]])
     """
 
+    return by_columns(title("jacfwd", f), f, argnums, allow_int)
+
+
+def by_columns(name, f, argnums, allow_int):
+    """`jacfwd` on behalf of the transformation `name`, for messages."""
+
     @functools.wraps(f)
     def jacobian(*args, **kwargs):
-        name = title("jacfwd", f)
         function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums, allow_int)
         shape = None
 
@@ -56,7 +61,7 @@ def jacfwd(f, argnums=0, allow_int=False):
                 continue
             found = columns(k, _basis(x))
             if found is None:
-                return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacfwd(g, argnums, allow_int)(*args))
+                return of_function(lambda *xs: f(*xs, **kwargs), lambda g: by_columns(name, g, argnums, allow_int)(*args))
             if dtype_of(x).kind == "c":
                 across = columns(k, 1j * _basis(x))
                 found = [None if a is None else complex_slope(a, b) for a, b in zip(found, across, strict=True)]
@@ -72,14 +77,18 @@ def jacfwd(f, argnums=0, allow_int=False):
 
 def jacrev(f, argnums=0, allow_int=False):
     """A function that returns the Jacobian of f, by reverse mode; all as for `jacfwd`. Cheapest for few outputs."""
+    return by_rows(title("jacrev", f), f, argnums, allow_int)
+
+
+def by_rows(name, f, argnums, allow_int):
+    """`jacrev` on behalf of the transformation `name`, for messages."""
 
     @functools.wraps(f)
     def jacobian(*args, **kwargs):
-        name = title("jacrev", f)
         function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums, allow_int)
         result = record(name, function, [argnums], [tree.unflatten(structure, leaves)])
         if result is None:
-            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: jacrev(g, argnums, allow_int)(*args))
+            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: by_rows(name, g, argnums, allow_int)(*args))
         return rows(result[0])
 
     return jacobian
@@ -129,14 +138,21 @@ def _row(structure, parts):
 
 
 def jacobian(f, argnums=0, allow_int=False):
-    """A function that returns the Jacobian of f (see `jacfwd`), by the mode that needs fewer passes at these shapes."""
+    """A function that returns the Jacobian of f (see `jacfwd`), by the mode that needs fewer passes at these shapes.
+
+    f runs once for the shapes and once for the derivative; operations with an effect act in the first run alone.
+    """
+    name = title("jacobian", f)
 
     @functools.wraps(f)
     def either(*args, **kwargs):
-        _, leaves, _ = _as_one_tree(title("jacobian", f), f, args, kwargs, argnums, allow_int)
-        results = tree.leaves(f(*args, **kwargs))
+        _, leaves, _ = _as_one_tree(name, f, args, kwargs, argnums, allow_int)
+        effects = Remembered()
+        with effects:
+            results = tree.leaves(f(*args, **kwargs))
         count = lambda xs: sum([math.prod(shape_of(x)) for x in xs])
-        return (jacrev if count(results) < count(leaves) else jacfwd)(f, argnums, allow_int)(*args, **kwargs)
+        with effects.again():
+            return (by_rows if count(results) < count(leaves) else by_columns)(name, f, argnums, allow_int)(*args, **kwargs)
 
     return either
 
@@ -153,7 +169,9 @@ def hessian(f, argnums=0, allow_int=False):
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(grad(f, argnums, allow_int=allow_int), argnums, allow_int)
+    name = title("hessian", f)
+    gradient = lambda *args, **kwargs: slope(name, f, args, kwargs, argnums, allow_int=allow_int)
+    return functools.wraps(f)(by_columns(name, gradient, argnums, allow_int))
 
 
 def hvp(f, x, v):
@@ -166,9 +184,15 @@ def hvp(f, x, v):
     >>> pa.hvp(lambda x: pa.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    name = title("hvp", f)
+    found = _product(title("hvp", f), f, x, v)
+    return of_function(f, lambda g: hvp(g, x, v)) if is_function(found) else found
+
+
+def _product(name, f, x, v):
+    """`hvp` on behalf of the transformation `name`, for messages; a function if f gives one."""
     check_inexact(name, 0, x)
-    return directional(name, grad(f), (x,), (v,))[1]
+    result = directional(name, lambda x: slope(name, f, (x,), {}), (x,), (v,))
+    return result if is_function(result) else result[1]
 
 
 def gvp(outer, inner, x, v):
@@ -184,9 +208,13 @@ def gvp(outer, inner, x, v):
     >>> pa.gvp(lambda z: pa.sum(z**2), pa.exp, np.zeros(2), np.array([1.0, 3.0]))
     array([2., 6.])
     """
-    found = linearize(inner, x)
-    if callable(found):
-        raise StructureError(f"{title('gvp', inner)}: the function returns a function, which is no array; call it inside")
-    z, push = found
+    first, second = title("gvp", inner), title("gvp", outer)
+    z, push = _no_function(first, linearized(first, inner, (x,)))
     dz, pull = vjp(push, v)
-    return pull(hvp(outer, z, dz))[0]
+    return pull(_no_function(second, _product(second, outer, z, dz)))[0]
+
+
+def _no_function(name, found):
+    if is_function(found):
+        raise StructureError(f"{name}: the function returns a function, which is no array; call it inside")
+    return found

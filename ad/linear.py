@@ -10,12 +10,13 @@ import numpy as np
 
 from ..dispatch import ConcreteValueError, DTypeError, Remembered, Run, StructureError, describe, tree
 from ..dsl import any as any_of
-from ..dsl import not_equal
+from ..dsl import multiply, not_equal
 from ..dsl.avals import Aval, aval_of
 from ..dsl.batching import concrete, lanes_of
 from ..dsl.debugging import check_sealed
-from ..dsl.ir import Program, Var, evaluate, without_dead_code
+from ..dsl.ir import Equation, Program, Var, evaluate, without_dead_code
 from ..dsl.libraries import Scalar
+from ..dsl.ops.arithmetic import masked_product
 from ..dsl.ops.create import zeros_like
 from ..dsl.tracing import Traced, TraceRun
 from .inputs import as_inputs, fitted, inexact, inputs_of, of_function, title
@@ -24,11 +25,11 @@ from .passes import apart, in_structure, push, record, tangent_of
 
 
 class LinearRun(TraceRun):
-    """A trace of tangents. Arrays that the function creates are no part of it: it goes on around the values, whose loops and
-    choices are Python's."""
+    """A trace of tangents. Arrays that the function creates are no part of it: it goes on around the values, whose loops,
+    choices and effects are Python's."""
 
     __slots__ = ()
-    of_values = False
+    of_values = sees_effects = False
 
     def constant(self, value):
         return value if inexact(value) else Run.constant(self, value)
@@ -54,7 +55,11 @@ def linearize(f, *primals, has_aux=False):
     >>> float(y), float(f_jvp(1.0)), float(f_jvp(10.0))
     (9.0, 6.0, 60.0)
     """
-    name = title("linearize", f)
+    return linearized(title("linearize", f), f, primals, has_aux)
+
+
+def linearized(name, f, primals, has_aux=False):
+    """`linearize` on behalf of the transformation `name`, for messages."""
     inputs = inputs_of(name, range(len(primals)), primals)
     every = [x for leaves, _ in inputs for x in leaves]
     with LinearRun(name, next((x for x in every if not isinstance(x, Scalar)), None)) as run:
@@ -65,7 +70,7 @@ def linearize(f, *primals, has_aux=False):
             variables += [var for _, var in followed if var is not None]
         result = push(name, f, inputs, dxs, has_aux)
         if result is None:
-            return of_function(f, lambda g: linearize(g, *primals, has_aux=has_aux))
+            return of_function(f, lambda g: linearized(name, g, primals, has_aux))
         values, slopes, shape, aux = result
         outputs = [None if t is None else run.atom(t) for t in slopes]
         check_sealed(run.seals, name, "its linear part")
@@ -79,8 +84,23 @@ def _program(name, run, variables, outputs):
     """What a run recorded, as a program from a list of arrays to a list of arrays."""
     equations, needed = without_dead_code(run.equations, outputs)
     constants = [pair for pair in run.constants.values() if pair[0] in needed]
+    equations = _without_masks(equations, dict(constants))
     structures = [tree.structure([0] * len(vs)) for vs in (variables, outputs)]
     return Program(name, variables, constants, equations, outputs, tree.structure(([0] * len(variables),)), structures[1])
+
+
+def _without_masks(equations, constants):
+    """The equations with plain products where masked ones have nothing to mask: what zeros meet there is known to be finite."""
+    known = {v: x for v, x in constants.items() if isinstance(x, (np.ndarray, np.generic))}
+    calm = {v for v, x in known.items() if np.all(np.isfinite(x))}
+    nowhere_zero = {v for v, x in known.items() if np.all(x != 0)}
+
+    def plain(e):
+        x, y = e.inputs
+        unmasked = y in calm or x in nowhere_zero or not isinstance(y, Var) and np.isfinite(y)
+        return Equation(multiply, [x, y], {}, e.outputs) if unmasked else e
+
+    return [plain(e) if e.op is masked_product else e for e in equations]
 
 
 class _LinearMap:

@@ -6,7 +6,9 @@ made for it and may write to.
 
 import numpy as np
 
+from ..dsl.avals import aval_of
 from ..dsl.libraries import bottom
+from ..dsl.tracing import Traced
 from .residuals import like, parts_of, total
 
 
@@ -51,13 +53,14 @@ class Selection:
 
     rule: the reverse rule. accumulate: `accumulate(total, ct, y, *xs, **params)` adds what it returns to `total` in place.
     It is used where all are plain NumPy arrays, and total one that the walk itself made: a loop over the elements of x
-    then takes as many steps as it reads elements, while summing full cotangents takes as many for each.
+    then takes as many steps as it reads elements, while summing full cotangents takes as many for each. add_to: the same for
+    programs, where it is the compiler that finds memory: `add_to(total, ct, y, *xs, **params)` returns the sum.
     """
 
-    __slots__ = ("accumulate", "rule")
+    __slots__ = ("accumulate", "add_to", "rule")
 
-    def __init__(self, rule, accumulate):
-        self.rule, self.accumulate = rule, accumulate
+    def __init__(self, rule, accumulate, add_to):
+        self.rule, self.accumulate, self.add_to = rule, accumulate, add_to
 
     def hand_on(self, cts, own, ct, y, xs, parent):
         (xs, params), (place,) = xs, parent
@@ -69,6 +72,9 @@ class Selection:
                 self.accumulate(mine, ct, y, *xs, **params)
                 return
         elif parts_of(ct) and self._by_parts(known, place, cts, own, ct, y, xs, params):
+            return
+        elif isinstance(ct, Traced) and type(known) is type(ct) and _same_space(known, xs[0], ct):
+            cts[place] = self.add_to(known, ct, y, *xs, **params)
             return
         c = self.rule(ct, y, *xs, **params)
         if c is not None:
@@ -88,7 +94,7 @@ class Selection:
         return True
 
     def through(self, wrap):
-        return Selection(wrap(self.rule), wrap(self.accumulate))
+        return Selection(wrap(self.rule), wrap(self.accumulate), self.add_to)
 
 
 def _plain(ct, xs):
@@ -99,6 +105,11 @@ def _plain(ct, xs):
         if type(x) is not np.ndarray:
             return False
     return ct.dtype == xs[0].dtype
+
+
+def _same_space(known, x, ct):
+    """Whether a cotangent so far is one of x's shape and dtype, as is a part of another."""
+    return known.var.aval == aval_of(x) and ct.dtype == known.dtype
 
 
 def _writable(known, x):

@@ -6,11 +6,11 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from ..dispatch import Layer, as_tangent, is_container, tree, watchers
+from ..dispatch import Layer, StructureError, as_tangent, describe, is_container, open_runs, tree, watchers
 from ..dsl.avals import dtype_of
 from ..dsl.axes import enclosing_axes
 from ..dsl.nans import checking
-from ..dsl.tracing import Traced
+from ..dsl.tracing import Traced, TraceRun
 from .careful import Once, carefully, may_repeat
 from .forward import ForwardRun
 from .inputs import NoTangent, fitted, inexact, inputs_of, is_function, made_of_arrays, scalar, split_aux, zero
@@ -29,8 +29,22 @@ def results_of(run, f, seen, has_aux):
     out, aux = split_aux(run.name, out, has_aux)
     values, shape = ([out], tree.LEAF) if Layer in type(out).__mro__ else tree.flatten(out)
     if has_aux:
-        aux = tree.map(lambda v: run.unwrap(v)[0], aux)
-    return [run.unwrap(v) for v in values], shape, aux
+        aux = tree.map(lambda v: run.unwrap(_shown(run, v))[0], aux)
+    return [run.unwrap(_shown(run, v)) for v in values], shape, aux
+
+
+def _shown(run, x):
+    """x, a leaf of a result; an error if it is an object or a set that keeps followed values where no tree shows them."""
+    kind = type(x)
+    if kind.__dictoffset__ or kind is set or kind is frozenset:
+        for held in x if isinstance(x, (set, frozenset)) else vars(x).values():
+            if isinstance(held, Layer) and held.run is run:
+                raise StructureError(
+                    f"{run.name}: the function returns {describe(x)}, which is no tree of arrays but holds a value whose "
+                    f"derivative would be lost, {describe(held)}; return that, make the type a dataclass, or name its arrays "
+                    "with polyad.tree.register"
+                )
+    return x
 
 
 def push(name, f, inputs, dxs, has_aux=False):
@@ -100,6 +114,8 @@ def walked(walk, again):
     """
     if watchers and checking() and again():  # debug_nans looks for NaN that stay
         return carefully(walk)
+    if any([isinstance(run, TraceRun) for run in open_runs()]):
+        return carefully(walk)  # in a trace there are no numbers to ask
     token = may_repeat.set(again)
     try:
         cts = walk()
@@ -113,7 +129,7 @@ def walked(walk, again):
 
 
 def _has_nan(x):
-    """Whether a cotangent, a value of layers too, has NaN somewhere; in a trace, whether it may."""
+    """Whether a cotangent, a value of layers too, has NaN somewhere; a trace does not ask."""
     kind = type(x)
     if kind is np.float64:
         return x != x
@@ -123,8 +139,8 @@ def _has_nan(x):
         # NaN if there is one, in one pass without a temporary; of few elements the first way takes a third of the time
         least = x.item(x.argmin()) if x.size < FEW else np.minimum.reduce(x, axis=None)
         return bool(least != least)
-    if isinstance(x, Traced):  # no numbers to ask: a program is careful if anything in it selects
-        return x.run.selects
+    if isinstance(x, Traced):
+        return False
     if isinstance(x, Layer):
         return any([_has_nan(part) for part in x.parts()])
     if isinstance(x, np.generic):

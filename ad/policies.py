@@ -10,7 +10,7 @@ computed again. None keeps nothing.
     policies.either(p, q, …)         what any of several keeps
 """
 
-from ..dispatch import RegistrationError
+from ..dispatch import DTypeError, RegistrationError, describe
 from ..dsl import elementwise
 from ..dsl import operations as known
 from ..dsl.card import case, normal
@@ -34,6 +34,8 @@ def checkpoint_name(x, /, name=""):
 
 @checkpoint_name.method
 def checkpoint_name_identity(x: object, /, name=""):
+    if not isinstance(name, str):
+        raise DTypeError(f"checkpoint_name: the name is a text, not {describe(name)}")
     return x
 
 

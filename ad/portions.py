@@ -95,6 +95,11 @@ class Between(Pullback):
         leaves, structure, keys = sources
         values, shape, ends = results
         starts = [key for x, key in zip(leaves, keys, strict=True) if inexact(x)]
+        if leaves and not starts:
+            raise DTypeError(
+                f"{name}: {describe(leaves[0])}, by which to differentiate, is no floating number, so there is no derivative; "
+                "leave it out"
+            )
         run, places = portion(name, node_of, order, starts, ends, required)
         super().__init__(name, run, [(leaves, structure)], len(starts), list(zip(values, places, strict=True)), shape)
         read = {p for node in run.tape for p in parents(node)}

@@ -52,9 +52,11 @@ def added(x, y, new):
 
 def parts_of(x):
     """A number and its tangent, of a value of forward mode: linear functions act on each; () for other values."""
-    names = getattr(type(x), "halves", ())
-    found = tuple([getattr(x, name) for name in names])
-    return () if any([part is None for part in found]) else found
+    names = getattr(type(x), "halves", None)
+    if names is None:
+        return ()
+    found = getattr(x, names[0]), getattr(x, names[1])
+    return () if found[1] is None else found
 
 
 def like(x, parts):

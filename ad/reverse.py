@@ -159,7 +159,7 @@ def _single(cls, generic):
 def _selection(cls, generic):
     """One followed array, a few elements of which are picked."""
     spread, accumulate = generic.spread, generic.card.rules["accumulate"]
-    node = Selection(rule_for(generic, 0), accumulate)
+    node = Selection(rule_for(generic, 0), accumulate, generic.card.rules["add_to"])
     readers[accumulate] = generic.name
     leaners = {}  # by the number of arrays
 

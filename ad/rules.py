@@ -179,10 +179,11 @@ def joint_rule(generic, places):
 
     def pull(ct, y, *xs, **params):
         found = rule(ct, y, *xs, **params)
-        if len(found) != len(xs):
+        if not isinstance(found, (tuple, list)) or len(found) != len(xs):
+            what = f"{len(found)} cotangent(s)" if isinstance(found, (tuple, list)) else describe(found)
             raise MissingRuleError(
-                f"{name}: its rule vjp_all returned {len(found)} cotangent(s) for {len(xs)} array(s); it must return one "
-                "for each, None where there is no derivative"
+                f"{name}: its rule vjp_all returned {what} for {len(xs)} array(s); it must return one for each, in a tuple "
+                "or list, None where there is no derivative"
             )
         return [match_cotangent(found[i], y, xs[i], name, i) for i in places]
 
@@ -263,7 +264,10 @@ def match_cotangent(ct, y, x, name, place=None):
         if kind is np.ndarray:
             if ct.shape == x.shape and ct.dtype is x.dtype:
                 return ct
-        elif kind is np.float64 and not enclosing_axes():
+        elif kind is np.float64:
+            if not enclosing_axes():
+                return ct
+        elif getattr(kind, "halves", None) is not None and _alike(ct.below, x.below):  # a value with a tangent
             return ct
     elif kind is not np.ndarray:
         ct = as_dense(ct, f"{name}: its reverse rule", x, place)
@@ -284,6 +288,10 @@ def match_cotangent(ct, y, x, name, place=None):
     if kind is np.ndarray:
         _of_numbers(ct, f"{name}: its reverse rule", x, place)
     return match_dtype(ct, x)
+
+
+def _alike(a, b):
+    return type(a) is type(b) is np.ndarray and a.shape == b.shape and a.dtype is b.dtype
 
 
 def match_tangent(dy, y, name):

@@ -21,7 +21,7 @@ from ..dsl.ops.create import zeros_like
 from .inputs import NoTangent, inexact
 from .passes import in_structure
 from .reverse import pulled
-from .rules import as_dense, match_cotangent
+from .rules import as_dense, match_cotangent, match_tangent
 
 
 def in_space(x, leaves):
@@ -36,7 +36,8 @@ def in_space(x, leaves):
 def tangent_leaves(dy, y, name):
     """The leaves of the tangent dy that a forward rule returned for y; None for zero. Raises StructureError, ShapeError."""
     if not is_container(y):
-        return [as_dense(dy, f"{name}: its forward rule", y)]
+        dy = as_dense(dy, f"{name}: its forward rule", y)
+        return [None if dy is None else match_tangent(dy, y, name)]
     ys, structure = tree.flatten(y)
     if _is_zero(dy):
         return [None] * len(ys)

@@ -16,10 +16,9 @@ from ..dsl.batching import concrete
 from ..dsl.libraries import asarray_like
 from ..dsl.ops.create import zeros_like
 from .coloring import column_coloring, star_coloring
-from .derived import grad
 from .inputs import inexact, title
 from .passes import push, record, tangent_of
-from .sparsity import find, flat_function, symmetric
+from .sparsity import find, flat_function, gradient_of, symmetric
 
 LARGEST = 2**24  # elements of directions that go through the function at once
 
@@ -36,7 +35,8 @@ def sparse_jacobian(f, argnums=0, pattern=None, mode="auto", check=True):
 
     `sparse_jacobian(f).plan(x)` is a `SparsePlan`, with pattern and colours found once: plan(x) gives the matrix at another x
     of the same shape, plan.values(x) its stored entries, which can be differentiated and mapped further. The pattern holds
-    for the way that f takes at the first x through Python's `if` and `while`. Complex results are taken, complex arguments
+    for the way that f takes at the first x through Python's `if` and `while`. f runs once for a pattern and again for each
+    matrix, with what it prints and calls. Complex results are taken, complex arguments
     not. Raises DTypeError, ShapeError, SparsityError, ImportError without SciPy.
 
     >>> import numpy as np, polyad as pa
@@ -65,7 +65,7 @@ def sparse_hessian(f, argnums=0, pattern=None, check=True):
            [0., 4., 0.]])
     """
     name = title("sparse_hessian", f)
-    return _planned(name, f, argnums, pattern, check, symmetric, _symmetrically, grad)
+    return _planned(name, f, argnums, pattern, check, symmetric, _symmetrically, lambda function: gradient_of(name, function))
 
 
 def _planned(name, f, argnums, pattern, check, search, compress, derived):
@@ -126,6 +126,8 @@ class SparsePlan:
                 f"{self.name}: the pattern is for {self.pattern.shape[1]} columns, but the argument has {columns} floating "
                 "elements; find the pattern at arguments of these shapes"
             )
+        if any([dtype_of(x) == np.float16 for x in leaves]):
+            raise DTypeError(f"{self.name}: an argument of dtype float16, which scipy.sparse does not have; give float32")
         if any([dtype_of(x).kind == "c" for x in leaves]):
             raise DTypeError(
                 f"{self.name}: a complex argument; take its real and imaginary parts as two arguments, or use jacfwd"

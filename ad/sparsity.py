@@ -16,7 +16,7 @@ from ..dsl.avals import dtype_of, shape_of
 from ..dsl.batching import concrete
 from . import patterns
 from .dependence import Call, dependence_rule
-from .derived import grad
+from .derived import slope
 from .inputs import as_inputs, chosen, inexact, is_function, title
 from .rules import constant, differentiable, unshared
 
@@ -138,10 +138,10 @@ def jacobian_sparsity(f, argnums=0, local=False):
            [0, 1, 1, 0],
            [0, 0, 1, 1]])
     """
+    name = title("jacobian_sparsity", f)
 
     @functools.wraps(f)
     def sparsity(*args, **kwargs):
-        name = title("jacobian_sparsity", f)
         return find(name, *flat_function(name, f, args, kwargs, argnums), local)
 
     return sparsity
@@ -186,17 +186,23 @@ def hessian_sparsity(f, argnums=0, local=False):
            [0, 1, 0]])
     """
 
+    name = title("hessian_sparsity", f)
+
     @functools.wraps(f)
     def sparsity(*args, **kwargs):
-        name = title("hessian_sparsity", f)
         return symmetric(name, *flat_function(name, f, args, kwargs, argnums), local)
 
     return sparsity
 
 
+def gradient_of(name, function):
+    """The gradient of a function of one tree, on behalf of the transformation `name`, for messages."""
+    return lambda x: slope(name, function, (x,), {})
+
+
 def symmetric(name, function, leaves, structure, local=False):
     """The pattern of the Hessian of a function of one tree."""
-    found = find(name, grad(function), leaves, structure, local)
+    found = find(name, gradient_of(name, function), leaves, structure, local)
     found = found.multiply(found.T).tocsr()  # a true entry is found on both sides of the diagonal
     found.sum_duplicates()
     return found

@@ -104,12 +104,12 @@ def derivatives(f, n):
     >>> [float(d) for d in pa.derivatives(lambda x: x**3, 4)(2.0)]
     [8.0, 12.0, 12.0, 6.0, 0.0]
     """
+    name = title("derivatives", f)
     if not is_count(n, 0):
-        raise ShapeError(f"{title('derivatives', f)}: n is a number of derivatives, a whole number from 0, not {n!r}")
+        raise ShapeError(f"{name}: n is a number of derivatives, a whole number from 0, not {n!r}")
 
     @functools.wraps(f)
     def all_of(x):
-        name = title("derivatives", f)
         chosen(name, f, (x,), {}, 0)
         leaves, structure = tree.flatten(x)
         if structure is not tree.LEAF or shape_of(x) != ():

@@ -218,7 +218,10 @@ def _kept(value):
 
 def _fitted(name, value, like):
     """value as an array of the shape and dtype of `like`."""
-    value = asarray(settled(value))
+    value = settled(value)
+    if dtype_of(value).kind not in "biufc":
+        raise DTypeError(f"{name}: {describe(value)}; give an array of numbers of shape {list(shape_of(like))}")
+    value = asarray(value)
     if isinstance(value, Layer):
         raise MutationError(f"{name}: {describe(value)} is followed, not a plain array; give x.detach()")
     if shape_of(value) != shape_of(like):

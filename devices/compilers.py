@@ -13,11 +13,11 @@ from pathlib import Path
 # IEEE arithmetic as written: no contraction of a * b + c, no assumptions about NaN, infinities or signs of zero. Not
 # respected are only errno and the exception flags, which nobody reads.
 STRICT = (
-    "-O3", "-std=gnu11", "-fPIC", "-shared", "-w",
+    "-O3", "-std=gnu11", "-fPIC", "-shared", "-w", "-Werror=implicit-function-declaration",
     "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
-    # gcc makes one sincos of a sine and a cosine, which has no vector version
-    "-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf",
 )  # fmt: skip
+# gcc makes one sincos of a sine and a cosine, which has no vector version
+NO_SINCOS = ("-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf")
 
 
 @functools.cache
@@ -61,13 +61,12 @@ def flag_sets(words):
     if "avx512f" in processor():
         native += ("-mprefer-vector-width=512",)
     clang = "clang" in compiler_version(words) or "ziglang" in words
-    vector = ("-fveclib=libmvec",) if clang else ()
-    return [
-        (*STRICT, *native, "-fopenmp", *vector, "-lmvec", "-lm"),
-        (*STRICT, *native, "-fopenmp", "-lm"),
-        (*STRICT, *native, "-fopenmp-simd", "-lm"),
-        (*STRICT, "-lm"),
-    ]
+    vector = ("-fveclib=libmvec", "-lmvec") if clang else ("-lmvec",)
+    # with `POOL`, gcc's calls of OpenMP's library are answered by a pool of our own (codegen/threads.py); libm is there already
+    pool = [] if clang else [("-fopenmp", "-DPOOL", "-nodefaultlibs", *more, "-lgcc") for more in (vector, ())]
+    openmp = [(threads, *more, "-lm") for threads in ("-fopenmp", "-fopenmp-simd") for more in (vector, ())]
+    strict = STRICT if clang else STRICT + NO_SINCOS
+    return [*[(*strict, *native, *flags) for flags in (*pool, *openmp)], (*strict, "-lm")]
 
 
 def compile_c(words, flags, source, target):

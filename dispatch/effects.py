@@ -40,7 +40,7 @@ def _witnesses():
     for run in open_runs():
         if run.sees_effects:
             runs.append(run)
-        if run.records:
+        if run.records and run.of_values:
             break
     return runs
 

@@ -7,6 +7,7 @@ the one seam through which the library uses it.
 import builtins
 import dataclasses
 import functools
+import re
 import threading
 
 import numpy as np
@@ -50,7 +51,7 @@ def register(cls, flatten, unflatten, names=None):
 
     flatten: function(instance) -> (children, static), with `static` hashable and comparable.
     unflatten: function(static, children) -> instance.
-    names: the attributes that hold the children, for paths.
+    names: the attributes that hold the children, for paths, or function(instance) -> these.
     Raises RegistrationError if the class is registered already, or is one that pytrees know by themselves.
     """
     try:
@@ -62,10 +63,10 @@ def register(cls, flatten, unflatten, names=None):
 
 def _register(cls, flatten, unflatten, names):
     entry = optree.AutoEntry if names is None else optree.GetAttrEntry
+    parts = (lambda x: (*flatten(x), names(x))) if callable(names) else (lambda x: (*flatten(x), names))
     optree.register_pytree_node(
-        cls, lambda x: (*flatten(x), names), lambda static, children: unflatten(static, children),
-        path_entry_type=entry, namespace=NAMESPACE,
-    )  # fmt: skip
+        cls, parts, lambda static, children: unflatten(static, children), path_entry_type=entry, namespace=NAMESPACE
+    )
     _nodes.add(cls)
     _seen.add(cls)  # last: who finds it here finds it among the nodes too
 
@@ -205,7 +206,9 @@ def match(shape, tree, where, is_leaf=None):
     if other != shape:
         found, other = flatten(_substituted(tree), is_leaf)
     if other != shape:
-        raise StructureError(f"{where}: the structures of two trees differ: {show(shape)} and {show(other)}")
+        raise StructureError(
+            f"{where}: the structures of two trees differ: {show(shape)} and {show(other)}; what is given must have the first"
+        )
     return found
 
 
@@ -217,7 +220,10 @@ def _substituted(tree):
 
 def show(shape):
     """A structure as text."""
-    return str(shape).replace("PyTreeSpec(", "").removesuffix(f", namespace={NAMESPACE!r})").removesuffix(")")
+    text = str(shape)
+    if text.startswith("PyTreeSpec("):
+        text = text[len("PyTreeSpec(") : -1].removesuffix(f", namespace={NAMESPACE!r}")
+    return re.sub(r"CustomTreeNode\((\w+)\[\(\)\], ", r"\1(", text)  # of a node without static parts
 
 
 def broadcast_prefix(prefix, tree, where, is_leaf=None):

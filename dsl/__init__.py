@@ -246,13 +246,16 @@ from .compiling import compile_program
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from .jit import disable_jit, jit
 from .scalars import scalar_rule
+from .selection import PASSES
 from .tracing import Traced, make_ir
+from .tracing import follow_numbers as _follow_numbers
 from .vmap import vmap
 
 newaxis = None  # `x[newaxis]` is x with one more axis in front
 __array_api_version__ = "2025.12"
 
 operators.install()
+_follow_numbers()
 numpy_protocol.install()
 
 # the array API's names

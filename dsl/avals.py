@@ -10,7 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dispatch import AxisError, MissingRuleError, ShapeError, describe, dtype_of, is_number, ndim_of, shape_of
+from ..dispatch import (
+    Array,
+    AxisError,
+    Container,
+    Layer,
+    MissingRuleError,
+    ShapeError,
+    describe,
+    dtype_of,
+    is_number,
+    ndim_of,
+    shape_of,
+)
 
 UNKNOWN = -1  # a length that is known only when the program runs: of what a loop keeps of each step
 
@@ -103,12 +115,23 @@ def eval_shape(op, *xs, **params):
     return infer(op, [x if is_number(x) else aval_of(x) for x in xs], params)
 
 
+def number_kind(x):
+    """The type of a Python number, or of a traced value that stands for one; else None."""
+    return type(x) if is_number(x) else getattr(getattr(x, "var", None), "weak", None)
+
+
 def infer(function, avals, params):
     """The Aval of an operation's result from those of its arguments (Python numbers stand for themselves)."""
     card = function.card
     rule = card.rules.get("shape")
     if rule is not None:
-        return rule(*[aval_of(x) if is_number(x) else x for x in avals], **params)
+        found = rule(*[aval_of(x) if is_number(x) else x for x in avals], **params)
+        if type(found) is not Aval and not (isinstance(found, tuple) and all([type(a) is Aval for a in found])):
+            raise MissingRuleError(
+                f"{card.name}: its shape rule returned {describe(found)}; it must return polyad.Aval(shape, dtype), or a tuple "
+                "of them for several results"
+            )
+        return found
     if card.kind == "elementwise":
         return Aval(broadcast_shapes(card.name, avals), _dtype_by_kernel(function, avals, params))
     if card.kind == "reduction":
@@ -118,6 +141,16 @@ def infer(function, avals, params):
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keep or i not in axes)
         return Aval(shape, _dtype_by_kernel(function, avals, {**params, "axis": None, "keepdims": False}))
     raise MissingRuleError(f"{card.name} has no shape rule; add @{card.name}.rule('shape') under its declaration")
+
+
+def check_lanes(name, y, size):
+    """What the batch rule of an operation returns has all lanes. Raises ShapeError."""
+    for part in y if isinstance(y, tuple) else (y,):
+        if not isinstance(part, Layer) and (not isinstance(part, (Array, Container)) or shape_of(part)[:1] != (size,)):
+            raise ShapeError(
+                f"{name}: its batch rule returned {describe(part)} for {size} lane(s); it must return an array with the "
+                "lanes as axis 0, or a tuple of them for several results"
+            )
 
 
 def _dtype_by_kernel(function, avals, params):

@@ -22,7 +22,7 @@ from ..dispatch import (
     several,
     snapshot,
 )
-from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
+from .avals import check_lanes, dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .axes import Stacked, find_axis
 from .happened import Happened, recalled
 from .libraries import asarray_like, host_copy
@@ -366,6 +366,8 @@ class Batched(_Lanes):
             xs = [a.value if i else a for a, i in zip(args, inside, strict=True)]
             y = rule(r.size, xs, batched, **params)
             check_level(generic, y, cls)
+            if type(y) is not np.ndarray or y.shape[:1] != (r.size,):
+                check_lanes(generic.name, y, r.size)
             return several(y, [cls(part, r) for part in y]) if isinstance(y, tuple) else cls(y, r)
 
         return run

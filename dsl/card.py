@@ -12,6 +12,7 @@ Conventions of every rule: arrays positional, parameters by keyword; `y` is the 
     vjp_all    (ct, y, *xs, **params) -> tuple of cotangents   instead of vjp, all at once: for sequences of many arrays
     accumulate (total, ct, y, *xs, **params)                  beside vjp, where that is zero but for a few elements: adds
                the first array's cotangent to `total` in place; called for plain NumPy arrays only
+    add_to     (total, ct, y, *xs, **params) -> total         the same for programs: `total` and that cotangent, as one step
     batch      (size, xs, batched, **params) -> y             lanes are axis 0 of batched arguments and of y
     lift       (lift, args, **params) -> results              of an operation on programs, by what the layer gives it:
                control/lifting.py
@@ -50,9 +51,8 @@ class Card:
 
     kind: one of KINDS. partials: per array argument a function (y, *xs) -> derivative, 1, -1, or None for an argument
     without derivative; `differentiable=False` says it of all. singular: a partial can be infinite, so that a zero (co)tangent
-    must stay zero (the branch of `where` that was not taken). selects: its cotangents are zero for what was not chosen.
-    linear: positions of the arguments in which the operation is linear (jointly for kind linear, separately for bilinear;
-    None: all). body: definition in other operations.
+    must stay zero (the branch of `where` that was not taken). linear: positions of the arguments in which the operation is
+    linear (jointly for kind linear, separately for bilinear; None: all). body: definition in other operations.
     kernel: the operation's name in NumPy-like libraries, None if they have none; numpy: names of the NumPy functions it
     answers for. c: C expression of {0}, {1}, … in the dtype the operation computes in, where words such as `sin(…)` stand for
     functions of any dtype (`devices/codegen/functions.py`); a dict says it by kinds of dtypes, {"b": …, "iuf": …}.
@@ -72,7 +72,6 @@ class Card:
     kind: str
     partials: tuple | None = None
     singular: bool = False
-    selects: bool = False
     differentiable: bool = True
     linear: tuple | None = None
     body: object = None
@@ -152,8 +151,8 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
     return function
 
 
-RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "batch", "neutral", "trace", "taylor", "depends",
-         "lift", "pull", "enter", "prune", "layered", "inline", "code", "lanes")
+RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "add_to", "batch", "neutral", "trace", "taylor",
+         "depends", "lift", "pull", "enter", "prune", "layered", "inline", "code", "lanes")
 
 
 def _rule_setter(function, which):

@@ -9,6 +9,7 @@ from .axes import named, resolved
 from .card import programs_in
 from .drawing import LARGEST, program_graph
 from .nans import checking, run_checked
+from .selection import chosen
 from .source import free_names, line, named_vars, source, text
 
 
@@ -42,14 +43,14 @@ class Program:
     in_structure, out_structure: the trees of arguments and result; None for a program of lists of arrays, as operations have
     them. Call it like the function it came from. lifted: what layers have made of it, by what was asked for. calls_itself:
     whether it stands, as a parameter, in its own equations, or in those of a program there. donated: inputs whose memory may
-    become that of results.
+    become that of results. passes: names of those by which it is compiled.
     """
 
     def __init__(self, name, inputs, constants, equations, outputs, in_structure, out_structure):
         self.name, self.inputs, self.constants, self.equations = name, inputs, constants, equations
         self.outputs, self.in_structure, self.out_structure = outputs, in_structure, out_structure
         self.lifted = {}
-        self.calls_itself, self.donated = False, ()
+        self.calls_itself, self.donated, self.passes = False, (), chosen()
 
     def __call__(self, *args):
         leaves = tree.match(self.in_structure, args, f"program {self.name}")

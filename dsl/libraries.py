@@ -30,7 +30,7 @@ for wider in (HostArray, Array):
 
 def bottom(x):
     """The plain array, number or container under all layers of x; under a trace, an argument of the trace or None."""
-    while isinstance(x, Layer):
+    while Layer in type(x).__mro__:  # isinstance would take ten times as long
         below = x.below
         x = getattr(x.run, "example", None) if below is None else below
     return x

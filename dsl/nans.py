@@ -9,7 +9,21 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from ..dispatch import Array, Container, Layer, NaNError, describe, dtype_of, is_number, step, stepping, tree, unwatch, watch
+from ..dispatch import (
+    Array,
+    Container,
+    Layer,
+    MethodError,
+    NaNError,
+    describe,
+    dtype_of,
+    is_number,
+    step,
+    stepping,
+    tree,
+    unwatch,
+    watch,
+)
 from ..dispatch.layers import caller
 from .batching import Batched
 from .libraries import host_copy
@@ -26,7 +40,7 @@ class debug_nans:
     block; it holds for this thread. The error names the operation or the derivative's rule, types, dtypes and shapes of its
     inputs, the user's line (of a reverse rule also that of the forward call), the lanes of a `vmap` and the equation of a
     program. It costs nothing while it is off. Operations of plain NumPy on plain arrays are NumPy's own: see
-    `np.errstate(invalid="raise")`.
+    `np.errstate(invalid="raise")`. Raises MethodError for settings that are no booleans.
 
     >>> import numpy as np, polyad as pa
     >>> with pa.debug_nans(), np.errstate(invalid="ignore"):
@@ -38,6 +52,12 @@ class debug_nans:
     """
 
     def __init__(self, on=True, inf=False):
+        for what, given in (("on", on), ("inf", inf)):
+            if not isinstance(given, (bool, np.bool_)):
+                raise MethodError(
+                    f"debug_nans: {what} is True or False, not {describe(given)}; for a function write "
+                    "`with polyad.debug_nans(): f(x)`"
+                )
         self.on, self.inf, self.ended = bool(on), bool(inf), False
         self.before = _setting.get()
         self.token = _setting.set(self)

@@ -80,6 +80,9 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     name = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
     if method == "at":
         return inplace.ufunc_at(name, ufunc, *inputs)
+    numbers = _taken_out(inputs, kwargs.get("out"))
+    if numbers is not None:
+        return getattr(ufunc, method)(*numbers, **kwargs)
     out = _checked_out(name, kwargs.pop("out", None))
     y = _ufunc_result(name, self, op, ufunc, method, [_listed(x) for x in inputs], kwargs, out)
     return y if out is None else inplace.write_out(name, out, y)
@@ -138,8 +141,10 @@ def _with_options(name, op, xs, params, options):
 
 def _spelled_by_numpy(name, self, function, op, args, kwargs):
     """(arrays, parameters, options) for the operation, from a call in NumPy's own spelling."""
-    signature = numpy_signatures.signature(function)
     count = len(op.generic.arrays)
+    if len(args) == count and not kwargs and not op.generic.sequence:  # most calls
+        return [_listed(x) for x in args], {}, {}
+    signature = numpy_signatures.signature(function)
     arrays = list(signature.parameters)[:count]
     kwargs = {RENAMED.get(k, k): v for k, v in kwargs.items()}
     try:
@@ -201,6 +206,17 @@ def _missing(name, x):
         f"write it with those of polyad, or declare it as one with polyad.composite(numpy=({short!r},))"
     )  # fmt: skip
     return MissingRuleError(f"{name} on {type(x).__name__} is not one of polyad's operations; {advice}")
+
+
+def _taken_out(inputs, out):
+    """The inputs as plain arrays, if `out=` is one and all that follows them can go on with their numbers: jit; else None."""
+    if out is None or any([isinstance(x, Layer) for x in (out if isinstance(out, tuple) else (out,))]):
+        return None
+    followed = [x for x in inputs if isinstance(x, Layer)]
+    if any([x.run.closed or getattr(x.run, "plain", None) is None for x in followed]):
+        return None
+    what = "out=, a write into an array of NumPy's,"
+    return [x.run.plain(x, what) if isinstance(x, Layer) else x for x in inputs]
 
 
 def _checked_out(name, out):

@@ -78,6 +78,7 @@ METHODS = {
 
 BY_NAME = ("argmax", "argmin", "argsort", "compress", "cumprod", "cumsum", "diagonal", "nonzero", "repeat", "searchsorted",
            "std", "trace", "var")  # fmt: skip  # methods of the same name as their operation
+LARGEST = 2**63  # beyond the integers of NumPy
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")  # of the array API standard
 
 
@@ -157,13 +158,38 @@ def _truth(self):
     return _concrete(self if dtype_of(self).kind == "b" else compare.not_equal(self, 0), "bool")
 
 
+def _trace_of(self):
+    """The trace of a single number that belongs to one without lanes, so that Python's question can be made smaller; else
+    None."""
+    x = self
+    while isinstance(x, Layer) and x.below is not None:
+        if getattr(x.run, "axis", None) is not None:
+            return None
+        x = x.below
+    return x.run if isinstance(x, Layer) and not ndim_of(self) else None
+
+
 def _int(self):
     """int(x); in a trace the question is the whole number, not the value."""
-    x, lanes = self, False
-    while isinstance(x, Layer) and x.below is not None:
-        x, lanes = x.below, lanes or getattr(x.run, "axis", None) is not None
-    traced = isinstance(x, Layer) and not lanes and dtype_of(self).kind == "f"
-    return int(_concrete(complex.astype(self, dtype=np.dtype(int)) if traced else self, "int"))
+    if dtype_of(self).kind != "f" or _trace_of(self) is None:
+        return int(_concrete(self, "int"))
+    fits = compare.less(complex.abs(self), float(LARGEST))
+    whole = complex.astype(compare.where(fits, self, 0.0), dtype=np.dtype(int))
+    n = int(_concrete(compare.where(fits, whole, -LARGEST), "int"))
+    if n > -LARGEST:
+        return n
+    if compare.not_equal(self, self):
+        raise ValueError("cannot convert float NaN to integer")
+    if compare.equal(complex.abs(self), np.inf):
+        raise OverflowError("cannot convert float infinity to integer")
+    return int(float(self))
+
+
+def _round(self, decimals=None):
+    """round(x): of one number under jit a whole number, as outside; NumPy's with decimals, of arrays and elsewhere."""
+    if decimals is None and dtype_of(self).kind in "fiub" and getattr(_trace_of(self), "answers", False):
+        return int(signs.round(self))
+    return signs.round(self, decimals=0 if decimals is None else decimals)
 
 
 def _format(self, spec):
@@ -213,6 +239,8 @@ def install():
         setattr(Array, name, op)
     Array.reshape, Array.transpose, Array.copy = _reshape, _transpose, _copy
     Array.__round__, Array.__contains__ = signs.round, _contains
+    Layer.__round__, Layer.__trunc__ = _round, _int
+    Layer.__floor__, Layer.__ceil__ = [lambda self, name=name: int(operations[name](self)) for name in ("floor", "ceil")]
     Layer.__copy__, Layer.__deepcopy__ = _copy, lambda self, memo: _copy(self)
     for name in BY_NAME:
         if name in operations and not hasattr(Array, name):

@@ -42,8 +42,8 @@ def scalar_rule(function=None, /, *derivatives, partials=None, name=None, vector
 
 def _operation(function, partials, name, vectorized, facts, module):
     name = name or getattr(getattr(function, "pyfunc", function), "__name__", "")
-    partials = list(partials or ())
     _check(function, partials, name)
+    partials = list(partials)
     names = _names(function, len(partials))
     scope = {"__name__": module}
     exec(f"def {name}({', '.join(names)}, /): pass", scope)
@@ -65,12 +65,13 @@ def _check(function, partials, name):
         raise RegistrationError(f"scalar_rule: {describe(function)} is no function")
     if not name.isidentifier():
         raise RegistrationError(f"scalar_rule: {name or describe(function)} is no name for an operation; give name=…")
-    if not partials:
+    if not isinstance(partials, (tuple, list)) or not partials:
         raise RegistrationError(
-            f"scalar_rule({name}): give a partial derivative for each argument, such as scalar_rule(f, lambda y, x: …)"
+            f"scalar_rule({name}): give a partial derivative for each argument, such as scalar_rule(f, lambda y, x: …) or "
+            f"partials=[…], a list, not {describe(partials)}"
         )
     for p in partials:
-        if not (callable(p) or p is None or p in (1, -1)):
+        if not (callable(p) or p is None or isinstance(p, (int, float)) and p in (1, -1)):
             raise RegistrationError(
                 f"scalar_rule({name}): a partial derivative is a function (y, *xs), 1, -1 or None, not {describe(p)}"
             )

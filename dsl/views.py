@@ -41,9 +41,11 @@ def _part(generic, target):
 
 
 def _transpose_view(x, y, axes=None):
-    axes = full_permutation("transpose", axes, ndim_of(x))
-    back = tuple(int(a) for a in np.argsort(axes))
-    return lambda root: transpose(root, axes=axes), lambda root, new: transpose(new, axes=back), ("transpose", axes)
+    def write(root, new):
+        back = None if axes is None else np.argsort(full_permutation("transpose", axes, ndim_of(x))).tolist()
+        return transpose(new, axes=back if back is None else tuple(back))
+
+    return lambda root: transpose(root, axes=axes), write, ("transpose", axes)
 
 
 def _same_view(x, y, dtype, copy=True, device=None):

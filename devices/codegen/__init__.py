@@ -8,22 +8,24 @@ programs; `source.py` puts it together; `library.py` and `cache.py` compile and 
 """
 
 from ...dispatch import CPU, HostArray
-from ...dsl.compiling import compile_program
+from ...dsl.compiling import compile_program, compiling
 from ...dsl.control.call import call, call_run
 from ...dsl.ir import Program
 from ...dsl.nans import checking
+from ...dsl.selection import on
 from ..device import Device
 
 
 @compile_program.method
-def compile_program_on_host(program: Program, device: Device[CPU], /):
-    if program.donated:
-        from .donation import compile_donating
+def compile_program_on_host(program: Program, device: Device[CPU], /, *, passes=None):
+    with compiling(program, passes):
+        if program.donated and on("in_place"):
+            from .donation import compile_donating
 
-        return compile_donating(program)
-    from .program import compile_or_run
+            return compile_donating(program)
+        from .program import compile_or_run
 
-    return compile_or_run(program)
+        return compile_or_run(program)
 
 
 @call.method

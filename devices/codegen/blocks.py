@@ -6,7 +6,10 @@ from ...dsl.ops.indexing import result_aval
 from .contractions import matmul
 from .nests import Nest, Store
 from .pulls import selected
+from .random_words import random_bits
 from .scans import argmax, argmin, cumprod, cumsum
+from .searching import insertion_places
+from .solving import cholesky, det, inv, slogdet, solve, solve_triangular
 
 
 def concatenate(e, graph):
@@ -45,15 +48,21 @@ index_set, index_add = _write(False), _write(True)
 BLOCKS = {
     "concatenate": concatenate, "index_set": index_set, "index_add": index_add, "matmul": matmul,
     "cumsum": cumsum, "cumprod": cumprod, "argmax": argmax, "argmin": argmin,
+    "cholesky": cholesky, "det": det, "inv": inv, "slogdet": slogdet, "solve": solve, "solve_triangular": solve_triangular,
+    "random_bits": random_bits, "insertion_places": insertion_places,
 }  # fmt: skip
+MATRICES = {"matmul", "cholesky", "det", "inv", "slogdet", "solve", "solve_triangular"}
+STRIDED = MATRICES | {"insertion_places"}  # names of operations that read arrays as they lie, transposed, say
 WHOLE = set()  # names of operations that read all their arguments from memory
 
 
 def in_memory(e):
     """The arguments that an equation of these reads from memory, rather than element by element."""
     name = e.op.__name__
-    if name in WHOLE or name == "matmul" or (name == "concatenate" and e.params.get("axis", 0) is None):
+    if name in WHOLE or name in MATRICES or (name == "concatenate" and e.params.get("axis", 0) is None):
         return list(e.inputs)
+    if name == "insertion_places":
+        return [e.inputs[0]]
     if name in ("cumsum", "cumprod", "argmax", "argmin") and e.params.get("axis") is None:
         return list(e.inputs)
     return []

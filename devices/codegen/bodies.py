@@ -134,6 +134,8 @@ class Body:
         known = self.graph.constants.get(v) if isinstance(v, Var) else np.asarray(v)
         inside = known is not None and (not known.size or (known.min() >= 0 and known.max() < length))
         text = self.at(v, idx, np.dtype(np.int64))
+        if known is None:
+            text = self.local("int64_t", self.graph.functions.place(text))
         if inside:
             return Index(0, [(self.local("int64_t", text), 1)])
         name = self.local("int64_t", f"{text} < 0 ? {text} + {length} : {text}")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 LIMIT = 256 * 2**20  # bytes
 STALE = 3600  # seconds after which an unfinished file is nobody's
+PAUSE = 60  # seconds between two looks through the whole directory, by whatever process
 MARK = b"polyad library 1"
 
 
@@ -34,16 +35,19 @@ class Cache:
 
     def __init__(self, path=None, limit=LIMIT):
         self.limit = limit
-        path = default_directory() if path is None else Path(path)
-        reason = unusable(path)
+        self.path = default_directory() if path is None else Path(path)
+        reason = unusable(self.path)
         if reason:
-            path = Path(tempfile.mkdtemp(prefix="polyad-"))
-            atexit.register(shutil.rmtree, path, ignore_errors=True)
-            warnings.warn(
-                f"compiled code is kept for this process only: {reason}; set POLYAD_CACHE_DIR to a directory of your own",
-                RuntimeWarning, stacklevel=2,
-            )  # fmt: skip
-        self.path = path
+            self._leave(reason)
+
+    def _leave(self, reason):
+        """Use a temporary directory from here on."""
+        self.path = Path(tempfile.mkdtemp(prefix="polyad-"))
+        atexit.register(shutil.rmtree, self.path, ignore_errors=True)
+        warnings.warn(
+            f"compiled code is kept for this process only: {reason}; set POLYAD_CACHE_DIR to a directory of your own",
+            RuntimeWarning, stacklevel=3,
+        )  # fmt: skip
 
     def file(self, key):
         """Where the library of a key lies, or would lie."""
@@ -67,8 +71,21 @@ class Cache:
     def build(self, key, make):
         """Have a library made. make: function(path) that writes it there and returns None or a complaint.
 
-        Returns (path, complaint): one of them is None.
+        Returns (path, complaint): one of them is None. A directory that was removed is made again, and one that cannot be
+        written any more is left, with a warning.
         """
+        for _ in range(2):
+            try:
+                return self._build(key, make)
+            except OSError as error:
+                reason = unusable(self.path) or f"{self.path} cannot be written ({error.strerror or error})"
+        self._leave(reason)
+        try:
+            return self._build(key, make)
+        except OSError as error:
+            return None, f"nothing can be written to {self.path} ({error.strerror or error})"
+
+    def _build(self, key, make):
         with tempfile.TemporaryDirectory(prefix="new-", dir=self.path) as folder:
             made = Path(folder) / "library.so"
             complaint = make(made)
@@ -78,27 +95,40 @@ class Cache:
             with open(made, "ab") as f:
                 f.write(MARK + hashlib.sha256(body).digest())
             os.replace(made, self.file(key))
-        self.trim(keep=self.file(key))
+        if self.due():
+            self.trim(keep=self.file(key))
         return self.file(key), None
+
+    def due(self):
+        """Whether nobody has looked through the directory, maybe thousands of files, for a while; if so, that is noted."""
+        looked = self.path / ".looked"
+        with contextlib.suppress(OSError):
+            if 0 <= time.time() - looked.stat().st_mtime < PAUSE:
+                return False
+        with contextlib.suppress(OSError):
+            looked.touch()
+        return True
 
     def trim(self, keep=None):
         """Remove what was not used for longest until the limit holds, and what was never finished."""
         found, now = [], time.time()
-        for path in list(self.path.iterdir()):
-            try:
-                facts = path.lstat()
-            except OSError:
-                continue
-            if path.name.startswith("new-") and now - facts.st_mtime > STALE:
-                shutil.rmtree(path, ignore_errors=True)
-            elif path.suffix == ".so" and path != keep:
-                found.append((facts.st_mtime, facts.st_size, path))
-        total = sum(n for _, n, _ in found) + (keep.stat().st_size if keep is not None and keep.exists() else 0)
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                try:
+                    facts = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if entry.name.startswith("new-") and now - facts.st_mtime > STALE:
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                elif entry.name.endswith(".so"):
+                    found.append((facts.st_mtime, facts.st_size, entry.path))
+        total = sum([n for _, n, _ in found])
         for _, n, path in sorted(found):
             if total <= self.limit:
                 break
-            path.unlink(missing_ok=True)
-            total -= n
+            if keep is None or path != str(keep):
+                Path(path).unlink(missing_ok=True)
+                total -= n
 
 
 def unusable(path):

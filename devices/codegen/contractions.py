@@ -76,7 +76,8 @@ class Product:
         if self.large and fits(x, y, n, m, k):
             call = gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions)
             return around(loops, call, "", False)
-        if self.dtype.char in "df" and n * m * k and (m > 1 or n == 1 or at(x, "l") != 1):
+        dots = at(x, "l") == 1 and m == 1 < n or at(y, "l") == 1 != at(y, "j") and n == 1 < m  # of vectors that lie in rows
+        if self.dtype.char in "df" and n * m * k and not dots:
             if m == 1 and at(x, "i") == 1:  # a transposed matrix times a vector: the vector times the matrix
                 xn, x, yn, y, n, m = yn, y, xn, x, 1, n
                 rows = (0, at(x, "l"), at(y, "l"), at(y, "i"), 0, at(o, "i"))

@@ -2,6 +2,7 @@
 
 from ...dsl.avals import UNKNOWN
 from ...dsl.ir import Var
+from ...dsl.selection import on
 from . import control_elements, control_functions, control_loops  # noqa: F401  (they fill the tables)
 from .blocks import BLOCKS, WHOLE
 from .control_passes import PASSES
@@ -18,7 +19,7 @@ class Control:
     reduced, roots, kept_first, shape, work = (), (), 0, (), 1
 
     def __init__(self, e, graph):
-        self.equation, self.large = e, False
+        self.equation, self.second = e, False
         self.writes = list(e.outputs)
         self.reads = [(v, ()) for v in e.inputs if isinstance(v, Var)]
 
@@ -27,12 +28,14 @@ class Control:
         e = self.equation
         if type(graph.functions) is not Functions:
             raise Unsupported("operations on programs on another device")
-        if not self.large:
+        ways = in_values, PASSES[e.op.__name__]
+        first, second = ways if on("fusion") else ways[::-1]  # operations on variables share one pass
+        if not self.second:
             try:
-                return in_values(e, graph)
+                return first(e, graph)
             except Unsupported:
-                self.large = True
-        return PASSES[e.op.__name__](e, graph)
+                self.second = True
+        return second(e, graph)
 
 
 def in_values(e, graph):

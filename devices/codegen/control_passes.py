@@ -4,10 +4,12 @@ import math
 
 from ...dsl.avals import UNKNOWN
 from ...dsl.ir import Var
+from ...dsl.selection import on
 from .bodies import Graph
 from .control_values import Straight, all_lowerable, grow, points, reserve, results_of, stops
 from .emission import emit
 from .groups import written
+from .in_place import WRITES
 from .indices import Buffer
 from .loops import settled
 from .memory import Arena, lifetimes
@@ -17,7 +19,6 @@ from .scalars import Unsupported, literal, memory_type
 from .within import simple
 
 STACK = 16 * 1024  # bytes of temporaries of one program within another that lie on the stack
-WRITES = ("index_set", "index_add")
 
 
 class Number:
@@ -54,10 +55,12 @@ def program_lines(program, graph, arguments, targets, in_place=()):
     targets: a Buffer for each result, None for one that is not wanted. in_place: pairs (equation, input) of writes to an input
     whose memory the result has.
     """
+    as_values = lambda: _as_values(program, inner_graph(graph, program, arguments), targets)
+    as_passes = lambda: _as_passes(program, inner_graph(graph, program, arguments), targets, in_place)
     try:
-        return _as_values(program, inner_graph(graph, program, arguments), targets)
+        return as_values() if on("fusion") else as_passes()
     except Unsupported:
-        return _as_passes(program, inner_graph(graph, program, arguments), targets, in_place)
+        return as_passes() if on("fusion") else as_values()
 
 
 def _as_values(program, inner, targets):
@@ -108,8 +111,8 @@ def in_arena(graph, lines, places, size):
     pointers = [f"{memory_type(b.dtype)} *{b.name} = (void *)({name} + {offset});" for b, offset in places]
     if size <= STACK:
         return ["{", f"char {name}[{size}] __attribute__((aligned(64)));", *pointers, *lines, "}"]
-    start = f"char *{name} = aligned_alloc(64, {size});"
-    return ["{", start, f"if (!{name}) memory = 1;", "else {", *pointers, *lines, f"free({name});", "}", "}"]
+    start = f"char *{name} = taken({size});"
+    return ["{", start, f"if (!{name}) memory = 1;", "else {", *pointers, *lines, f"given({name}, {size});", "}", "}"]
 
 
 def copied(graph, atom, aval, target):
@@ -164,7 +167,7 @@ class Carried:
 
 def write_in_place(program, v, result):
     """The equation that makes a result by writing to an input which nobody reads later, or None."""
-    if not isinstance(result, Var) or program.outputs.count(result) > 1 or v in program.outputs:
+    if not on("in_place") or not isinstance(result, Var) or program.outputs.count(result) > 1 or v in program.outputs:
         return None
     place = next((k for k, e in enumerate(program.equations) if result in e.outputs), None)
     if place is None:

@@ -10,7 +10,7 @@ from ...dsl import operations
 from ...dsl.avals import UNKNOWN
 from ...dsl.control.subprograms import avals_out
 from ...dsl.ir import Var
-from .blocks import WHOLE
+from .blocks import BLOCKS, WHOLE
 from .bodies import Body, Graph
 from .elementwise import FUNCTION, cost
 from .indices import Buffer, Index, contiguous
@@ -191,6 +191,8 @@ def work(e):
     name, out = e.op.__name__, e.outputs[0].aval if e.outputs else None
     if name in CONTROL or out is None or name in PULLS and out.size > LARGEST:
         return 1
+    if name in BLOCKS and name not in SPECIAL:
+        raise Unsupported(f"{name} of numbers one by one")
     if name == "matmul":
         steps = out.size * e.inputs[0].aval.shape[-1]
     elif name in SIGNS:

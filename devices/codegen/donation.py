@@ -50,14 +50,14 @@ def _compiled(program, donated):
         free, kept = _free(program.inputs, leaves, given), {id(x) for x in (*leaves, *constants.values())}
         for (_, equations), step in zip(steps, made, strict=True):
             if step is None:
-                one_by_one(equations, env)
+                one_by_one(equations, env, program.passes)
                 continue
             source, function = step
             xs = [env[v] for v in source.inputs]
             try:
                 ys = function(xs, free, kept) if type(function) is _Reusing else function(*xs)
             except Fault:  # only where nothing is reused: the operations raise what is wrong
-                one_by_one(equations, env)
+                one_by_one(equations, env, program.passes)
                 continue
             env.update(zip(source.outputs, ys, strict=True))
         results = []

@@ -23,12 +23,15 @@ def template(card, kind):
     return given
 
 
+CHEAP = ("maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint", "unless_zero")
+
+
 def cost(op):
     """What an element costs, in additions."""
     given = op.card.c
     text = given if isinstance(given, str) else next(iter(given.values()), "") if given else ""
     word = text.partition("(")[0]
-    if "(" not in text or word in ("maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint"):
+    if "(" not in text or word in CHEAP:
         return 9 if "/" in text else 1
     return COST.get(word, FUNCTION)
 
@@ -72,6 +75,10 @@ def _type_of(v):
     return np.dtype(type(v)) if isinstance(v, np.generic) else np.dtype(bool)
 
 
+# powers by multiplications: of no larger error than a vector function, with over- and underflow where the result has it
+PRODUCTS = {2: "{0} * {0}", 3: "{0} * {0} * {0}", 4: "({0} * {0}) * ({0} * {0})", 6: "({0} * {0} * {0}) * ({0} * {0} * {0})"}
+
+
 def expression(equation, functions, operand):
     """An elementwise equation as C text of its result's dtype.
 
@@ -89,8 +96,8 @@ def expression(equation, functions, operand):
     wanted = [np.dtype(np.int64) if card.name == "ldexp" and i == 1 else d for i, d in enumerate(wanted)]
     given = [operand(i, dtype) for i, dtype in enumerate(wanted)]
     text = functions.expression(template(card, leader.kind), leader, given)
-    if card.name == "power" and equation.inputs[1] == 2 and leader.kind in "iuf":
-        text = f"{given[0]} * {given[0]}"
+    if card.name == "power" and leader.kind in "iuf":
+        text = PRODUCTS.get(equation.inputs[1], text).format(given[0])
     if card.name == "astype":
         return text
     if out.kind == "b":

@@ -1,9 +1,12 @@
 """The C text of a nest: its loops in order, reductions by vectors, in blocks and chunks, and what threads share of it."""
 
 from .bodies import Body
+from .folded import folded, folds, rows_first
+from .indices import ZERO, Index
 from .loops import Loop, around, merged, settled
 from .nests import fill
 from .short import padded, worth_padding
+from .stages import over_vectors
 
 BLOCK = 512  # elements of a long sum that are added up before blocks are added pairwise
 CHUNKS = 64  # parts of a long reduction, whatever the number of threads, so that results do not depend on it
@@ -22,11 +25,17 @@ def emit(nest, graph, outer=0, parallel=False):
     parallel = parallel and not nest.sequential
     if not sums:
         if outer == 0 and len(loops) == 1 and worth_padding(nest, body, loops[0]):
-            return settled(padded(body, loops[0]), body.places)
-        return settled(around(loops, body.lines, "simd" if simd else "", parallel), body.places)
+            return settled(padded(body, loops[0], over_vectors), body.places)
+        lines = over_vectors(loops, body.lines, body.places, parallel) if simd else around(loops, body.lines, "", parallel)
+        return settled(lines, body.places)
+    if not nest.sequential and any(not loop.reduced for loop in loops) and folds(body, loops):
+        return settled(folded(body, sums, targets, loops, simd, parallel), body.places)
     inner = []
     while loops and loops[-1].reduced:
         inner.insert(0, loops.pop())
+    if not nest.sequential and inner and any(loop.reduced for loop in loops) and rows_first(loops, inner):
+        inner = [*[loop for loop in loops if loop.reduced], *inner]
+        loops = [loop for loop in loops if not loop.reduced]
     if inner and not loops:
         lines = whole(body, sums, targets, inner, simd, parallel)
     elif inner and not any(loop.reduced for loop in loops):
@@ -42,7 +51,7 @@ def in_memory(body, sums, targets, loops, inner, simd, parallel, outer):
     """Reductions over axes that do not come last: results are added to in memory, row by row."""
     if not loops:
         return ["{", *body.lines, *[f"{y} = {text};" for (_, text, *_), y in zip(sums, targets)], "}"]
-    lines = [f"for (int64_t q = 0; q < {size_within(buffer, outer)}; q++) {buffer.name}[q] = {t.start};"
+    lines = [f"for (int64_t q = 0; q < {size_within(buffer, outer)}; q++) {buffer.name}[{within(buffer, outer)}q] = {t.start};"
              for t, _, buffer, _ in sums]  # fmt: skip
     core = reduced(body, sums, inner, simd) if inner else list(body.lines)
     core += [f"{y} = {t.combine(y, t.name if inner else text)};" for (t, text, *_), y in zip(sums, targets)]
@@ -65,6 +74,14 @@ def size_within(buffer, outer):
     return size
 
 
+def within(buffer, outer):
+    """C text of where the part of a buffer begins that belongs to one iteration of the outer loops, to be added to."""
+    start = ZERO
+    for a, (n, step) in enumerate(zip(buffer.shape[:outer], buffer.strides, strict=False)):
+        start = start + Index(0, [(f"i{a}", step if n != 1 else 0)])
+    return "" if start == ZERO else f"{start} + "
+
+
 def whole(body, sums, targets, inner, simd, parallel):
     """Reductions of everything to one result each; long ones in chunks that threads share."""
     stores = [f"{y} = {t.name};" for (t, *_), y in zip(sums, targets)]
@@ -85,8 +102,14 @@ def reduced(body, sums, inner, simd):
     last = inner[-1]
     if simd and last.length > BLOCK and any(t.blocked for t, *_ in sums):
         return in_blocks(body, sums, inner, "0", str(-(-last.length // BLOCK)))
-    pragma = "simd" + clauses(sums) if simd and all(t.simd for t, *_ in sums) else ""
-    return [*starts(sums), *around(inner, steps(body, sums), pragma, False), *ends(sums)]
+    return [*starts(sums), *innermost(inner, body, sums, simd), *ends(sums)]
+
+
+def innermost(loops, body, sums, simd):
+    """The loops around one step of reductions."""
+    if simd and all(t.simd for t, *_ in sums):
+        return over_vectors(loops, body.lines, body.places, False, steps(sums), clauses(sums))
+    return around(loops, [*body.lines, *steps(sums)], "", False)
 
 
 def in_blocks(body, sums, inner, first, last_block):
@@ -94,8 +117,7 @@ def in_blocks(body, sums, inner, first, last_block):
     last = inner[-1]
     bound = f"(b + 1) * {BLOCK} < {last.length} ? (b + 1) * {BLOCK} : {last.length}"
     block = Loop(last.name, BLOCK, True, f"b * {BLOCK}", "end")
-    pragma = "simd" + clauses(sums) if all(t.simd for t, *_ in sums) else ""
-    core = [f"int64_t end = {bound};", *starts(sums), *around([block], steps(body, sums), pragma, False), *ends(sums)]
+    core = [f"int64_t end = {bound};", *starts(sums), *innermost([block], body, sums, True), *ends(sums)]
     core += [line for t, *_ in sums for line in t.push()]
     blocks = Loop("b", 0, True, first, last_block)
     lines = [f"{t.ctype} {t.name} = {t.start};" for t, *_ in sums] + [line for t, *_ in sums for line in t.stack()]
@@ -106,8 +128,8 @@ def starts(sums):
     return [line for t, *_ in sums for line in t.begin()]
 
 
-def steps(body, sums):
-    return [*body.lines, *[line for t, text, *_ in sums for line in t.step(text)]]
+def steps(sums):
+    return [line for t, text, *_ in sums for line in t.step(text)]
 
 
 def ends(sums):

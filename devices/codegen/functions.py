@@ -9,10 +9,17 @@ import re
 
 import numpy as np
 
-from .helpers import HELPERS, PRODUCT_TYPES, SMALL_PRODUCT
+from .helpers import EXPONENTIAL, HELPERS, LEAST, PRODUCT_TYPES, SMALL_PRODUCT
 from .scalars import Unsupported, code, ctype, real_dtype
+from .solving_text import text as dense_text
 from .system import VECTOR, special_arity, vector_functions
 
+NOTHING = """\
+#if defined(__clang__) || !defined(__GNUC__)
+#define nothing() 0
+#else
+__attribute__((noipa, const)) static int64_t nothing(void) { return 0; }
+#endif"""
 LIBM = {
     **VECTOR, "sqrt": 1, "floor": 1, "ceil": 1, "trunc": 1, "rint": 1, "fabs": 1, "fmod": 2, "copysign": 2, "nextafter": 2,
     "lgamma": 1, "tgamma": 1, "fmax": 2, "fmin": 2,
@@ -32,6 +39,7 @@ class Functions:
         self.numbers = {}  # prefix -> how many names begin with it
         self.programs = {}  # id(program) -> the C function of one that calls itself
         self.small_products = set()
+        self.dense = set()  # (name, code of a dtype) of functions on small matrices
 
     def unique(self, prefix):
         """A name that occurs nowhere else in the source."""
@@ -64,9 +72,15 @@ class Functions:
 
     def _libm(self, name, suffix, arity):
         full = name + suffix
-        if full in vector_functions() and full not in self.declared:
-            real = "float" if suffix else "double"
-            self.declared[full] = f'VECTORIZED {real} {full}({", ".join([real] * arity)});'
+        if full not in self.declared:
+            real, vectorized = "float" if suffix else "double", "VECTORIZED " * (full in vector_functions())
+            self.declared[full] = f"{vectorized}{real} {full}({', '.join([real] * arity)});"
+        if name == "exp" and full in vector_functions():
+            c = "f4" if suffix else "f8"
+            text = EXPONENTIAL.replace("TYPE", "float" if suffix else "double").replace("EXP", full)
+            text = text.replace("BITS", "int32_t" if suffix else "int64_t")
+            self.defined[f"exp_{c}"] = text.replace("CODE", c).replace("LEAST", LEAST[c])
+            return f"exp_{c}"
         return full
 
     def _helper(self, name, dtype, template):
@@ -77,7 +91,7 @@ class Functions:
             text = CALL.sub(lambda m: self.word(m.group(2), dtype if m.group(1) == "@" else parts), template)
             text = re.sub(r"\bT\b", ctype(dtype), text)
             text = re.sub(r"\bR\b", ctype(parts), text)
-            text = re.sub(r"\bBITS\b", str(8 * dtype.itemsize), text)
+            text = text.replace("BITS", str(8 * dtype.itemsize))
             del self.defined[full]
             self.defined[full] = text.replace("NAME", full)
         return full
@@ -93,6 +107,15 @@ class Functions:
             )
         return f"special_{name}"
 
+    def host_only(self):
+        """Note C that other devices have no form of. Raises Unsupported there."""
+
+    def place(self, text):
+        """A place in an array, from C text that may have come from a truth value: gcc 12 loads from wrong places if it sees
+        that one did, so a number that it does not know to be 0 comes in between."""
+        self.defined["nothing"] = NOTHING
+        return f"{text} ^ nothing()"
+
     def blas(self, name, ctype_):
         """Note that a matrix product of BLAS is called."""
         self.pointers[name] = f"void (*p_{name})(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, "
@@ -106,4 +129,4 @@ class Functions:
             members = "".join(f" {p};" for p in self.pointers.values())
             lines.append(f"struct pointers {{{members} }} pointers;")
         products = [SMALL_PRODUCT.replace("CODE", c).replace("TYPE", PRODUCT_TYPES[c]) for c in sorted(self.small_products)]
-        return "\n".join([*lines, *self.defined.values(), *products])
+        return "\n".join([*lines, *self.defined.values(), *products, *dense_text(self.dense)])

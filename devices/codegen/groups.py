@@ -2,6 +2,7 @@
 
 import math
 
+from ...dsl.selection import on
 from .emission import emit
 from .loops import shares
 from .nests import Nest
@@ -13,7 +14,7 @@ PARALLEL = 3_000_000  # work, in additions, that is worth waking threads for: ab
 
 def written(plan, graph):
     """(groups of nests, temporaries that need memory, C lines) of a plan."""
-    groups = in_rows(plan.nests, plan.memory)
+    groups = in_rows(plan.nests, plan.memory) if on("fusion") else plan.nests
     temporaries = localize(groups, plan.temporaries, plan.memory, graph)
     return groups, temporaries, [line for g in groups for line in lines_of(g, graph)]
 

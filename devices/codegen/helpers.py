@@ -39,6 +39,10 @@ HELPERS = {
     ("fmin", "f"): f"{H} T NAME(T a, T b) {{ return a <= b || b != b ? a : b; }}",
     ("fmax", "iu"): f"{H} T NAME(T a, T b) {{ return a >= b ? a : b; }}",
     ("fmin", "iu"): f"{H} T NAME(T a, T b) {{ return a <= b ? a : b; }}",
+    # p, but 0 where a is: the bits of p where others would branch, since compilers follow zeros through chains of such choices
+    ("unless_zero", "f"): f"{H} T NAME(T a, T p) {{ union {{ T number; uintBITS_t bits; }} u; u.number = p; "
+                          "u.bits &= -(uintBITS_t)(a != 0); return u.number; }",
+    ("unless_zero", "biufc"): f"{H} T NAME(T a, T p) {{ T zero = 0; return a == zero ? zero : p; }}",
     ("isnan", "f"): f"{H} _Bool NAME(T a) {{ return a != a; }}",
     ("isinf", "f"): f"{H} _Bool NAME(T a) {{ return @fabs(a) == INFINITY; }}",
     ("isfinite", "f"): f"{H} _Bool NAME(T a) {{ return @fabs(a) < INFINITY; }}",
@@ -81,6 +85,8 @@ HELPERS = {
     ("reciprocal", "c"): f"{H} T NAME(T b) {{ R r = __real__ b, s = __imag__ b; T y; "
                          "if (%fabs(s) <= %fabs(r)) { R t = s / r, d = r + s * t; __real__ y = 1 / d; __imag__ y = -t / d; "
                          "return y; } R t = r / s, d = r * t + s; __real__ y = t / d; __imag__ y = -1 / d; return y; }",
+    ("abs", "c"): f"{H} R NAME(T a) {{ return %hypot(__real__ a, __imag__ a); }}",
+    ("angle", "c"): f"{H} R NAME(T a) {{ return %atan2(__imag__ a, __real__ a); }}",
     ("isnan", "c"): f"{H} _Bool NAME(T a) {{ return __real__ a != __real__ a || __imag__ a != __imag__ a; }}",
     ("isinf", "c"): f"{H} _Bool NAME(T a) {{ return %fabs(__real__ a) == INFINITY || %fabs(__imag__ a) == INFINITY; }}",
     ("isfinite", "c"): f"{H} _Bool NAME(T a) {{ return %fabs(__real__ a) < INFINITY && %fabs(__imag__ a) < INFINITY; }}",
@@ -103,6 +109,19 @@ HELPERS = {
     ("exp2", "c"): f"{H} T NAME(T a) {{ __real__ a *= (R)0.6931471805599453; __imag__ a *= (R)0.6931471805599453; "
                    "return @exp(a); }",
 }  # fmt: skip
+
+# Vector functions leave arguments out of range to a function for one number at a time, and masks of -inf or -1e9 are many of
+# them. Compilers undo choices around calls, so the bits of the argument and of the result are made 0 where exp is.
+EXPONENTIAL = """\
+static inline TYPE exp_CODE(TYPE a) {
+  BITS k, in = -(BITS)!(a < LEAST);
+  TYPE y;
+  __builtin_memcpy(&k, &a, sizeof k); k &= in; __builtin_memcpy(&y, &k, sizeof k);
+  y = EXP(y);
+  __builtin_memcpy(&k, &y, sizeof k); k &= in; __builtin_memcpy(&y, &k, sizeof k);
+  return y;
+}"""
+LEAST = {"f8": "-746", "f4": "-104"}  # below these it is 0
 
 PRODUCT_TYPES = {"f8": "double", "f4": "float"}
 
@@ -144,9 +163,25 @@ __attribute__((noinline)) CONTRACT static void rows_CODE(int64_t n, int64_t w, i
     }
   }
 }
+/* one row: y is read as it lies */
+static void row_CODE(int64_t m, int64_t k, const TYPE *x, int64_t xl, const TYPE *y, int64_t yl, TYPE *o, int64_t oj) {
+  enum { PART = 64 };
+  for (int64_t j = 0; j < m; j += PART) {
+    TYPE sums[PART] = {0};
+    int64_t l = 0, columns = m - j < PART ? m - j : PART;
+    if (columns == PART) for (; l + 4 <= k; l += 4) {
+      const TYPE *a = x + l * xl, *b = y + l * yl + j;
+      TYPE a0 = a[0], a1 = a[xl], a2 = a[2 * xl], a3 = a[3 * xl];
+      for (int64_t q = 0; q < PART; q++) sums[q] += (a0 * b[q] + a1 * b[yl + q]) + (a2 * b[2 * yl + q] + a3 * b[3 * yl + q]);
+    }
+    for (; l < k; l++) for (int64_t q = 0; q < columns; q++) sums[q] += x[l * xl] * y[l * yl + j + q];
+    for (int64_t q = 0; q < columns; q++) o[(j + q) * oj] = sums[q];
+  }
+}
 static void small_product_CODE(int64_t n, int64_t m, int64_t k, const TYPE *x, int64_t xi, int64_t xl,
     const TYPE *y, int64_t yl, int64_t yj, TYPE *o, int64_t oi, int64_t oj) {
   int64_t w = (m + W_CODE - 1) / W_CODE;
+  if (n == 1 && yj == 1 && m >= 32) { row_CODE(m, k, x, xl, y, yl, o, oj); return; }
   if (yj == 1 && m % W_CODE == 0) { rows_CODE(n, w, k, x, xi, xl, y, yl, o, oi, oj, m); return; }
   enum { PACK = 16384 / sizeof(TYPE) };
   TYPE pack[PACK];

@@ -1,22 +1,25 @@
 """From C text to a function in this process: compile or find, load, set what the code calls by pointer."""
 
+import contextlib
 import functools
 import hashlib
 import os
 import warnings
 
 from ..compilers import compile_c, compiler_version, find_compiler, flag_sets, processor
+from . import runtime
 from .cache import Cache
 from .system import address
+from .threads import wanted
 
 
 class NoCompiler(Exception):
     """There is no compiler, or it does not compile."""
 
 
-_state = {"warned": False, "flags": {}, "cache": None}
+_state = {"warned": False, "flags": {}, "cache": None, "runtime": None}
 _loaded = {}  # key -> library
-_libraries = []  # all that have threads
+_openmp = []  # those whose threads are OpenMP's
 
 
 @functools.cache
@@ -26,7 +29,8 @@ def ffi():
 
     made = cffi.FFI()
     made.cdef("void one_thread(void); void release(void *); void *run_address(void); void *run_arrays_address(void);")
-    made.cdef("extern void *pointers[];")
+    made.cdef("extern void *pointers[]; extern void *runtime[4];")
+    made.cdef("void set_up(int); void *function(int); void empty_shelf(void);")
     return made
 
 
@@ -48,35 +52,55 @@ def load(text, pointers):
         key = key_of(text, words, flags)
         if key in _loaded:
             return _loaded[key]
-        path = cache().find(key)
-        if path is None:
-            path, complaint = cache().build(key, lambda target, flags=flags: _compile(words, flags, text, target))
-        if path is not None:
-            try:
-                library = _open(path)
-            except OSError as error:
-                complaint, path = str(error), None
-        if path is not None:
+        library, complaint = _found(key) or _built(key, lambda target, flags=flags: _compile(words, flags, text, target))
+        if library is not None:
             _state["flags"][words] = sets.index(flags)
             _set_pointers(library, pointers)
+            if "-DPOOL" not in flags:
+                _openmp.append(library)
+            if runtime.serves(text):
+                library.runtime[0:4] = functions(words)
             _loaded[key] = library
-            _libraries.append(library)
             return library
     raise NoCompiler(f"{' '.join(words)} does not compile: {(complaint or '').splitlines()[:1]}")
 
 
-SPIN = "GOMP_SPINCOUNT"  # rounds for which an idle thread of OpenMP waits actively; a millisecond unless it is set
+@functools.cache
+def functions(words):
+    """The functions of the library that serves all others (runtime.py), which is made at first use."""
+    key = key_of(runtime.SOURCE, words, runtime.FLAGS)
+    library, complaint = _found(key) or _built(key, lambda target: _compile(words, runtime.FLAGS, runtime.SOURCE, target))
+    if library is None:
+        raise NoCompiler(f"{' '.join(words)} does not compile the pool of threads: {complaint}")
+    library.set_up(wanted())
+    _state["runtime"] = library
+    return [library.function(k) for k in range(4)]
+
+
+def release_memory():
+    """Give back the memory that is kept for temporaries of compiled programs."""
+    if _state["runtime"] is not None:
+        _state["runtime"].empty_shelf()
+
+
+def _found(key):
+    """(library, None) from the disk; None if it is not there, or was taken away just now."""
+    path = cache().find(key)
+    with contextlib.suppress(OSError):
+        return None if path is None else (_open(path), None)
+
+
+def _built(key, make):
+    """(library, complaint), made anew: one of them is None."""
+    path, complaint = cache().build(key, make)
+    try:
+        return (None, complaint) if path is None else (_open(path), None)
+    except OSError as error:
+        return None, str(error)
 
 
 def _open(path):
-    """Load a library; the OpenMP that comes with the first one is told not to keep other threads from the processor."""
-    if _libraries or SPIN in os.environ or "OMP_WAIT_POLICY" in os.environ:
-        return ffi().dlopen(str(path))
-    os.environ[SPIN] = "20000"
-    try:
-        return ffi().dlopen(str(path))
-    finally:
-        del os.environ[SPIN]
+    return ffi().dlopen(str(path), ffi().RTLD_NOW)  # what it calls must be there
 
 
 def _compile(words, flags, text, target):
@@ -105,7 +129,7 @@ def warn_once(error):
 
 def _after_fork():
     """The threads of OpenMP do not survive a fork: the child does without."""
-    for library in _libraries:
+    for library in _openmp:
         library.one_thread()
 
 

@@ -4,21 +4,24 @@ import math
 
 import numpy as np
 
+from ...dsl.selection import on
+
 ALIGN = 64  # bytes
 STACK = 64 * 1024  # bytes of temporaries that lie on the stack
 
 
 class Arena:
-    """Places for temporaries; those that do not live at the same time share memory.
+    """Places for temporaries; those that do not live at the same time share memory, if `buffer_reuse` is on.
 
     lives: Var -> (first nest, last nest). After making, `offsets` maps Var -> byte offset, `size` is the whole.
     """
 
     def __init__(self, lives):
         self.offsets, self.size = {}, 0
+        reuse = on("buffer_reuse")
         taken = []  # (offset, end, last nest) of what lives
         for var, (first, last) in sorted(lives.items(), key=lambda item: item[1][0]):
-            taken = sorted(t for t in taken if t[2] >= first)
+            taken = sorted(t for t in taken if t[2] >= first or not reuse)
             need, offset = bytes_of(var), 0
             for start, end, _ in taken:
                 if offset + need <= start:

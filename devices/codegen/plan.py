@@ -4,18 +4,20 @@ from ...dsl import operations
 from ...dsl.avals import UNKNOWN, is_number, reduced_axes
 from ...dsl.card import programs_in
 from ...dsl.ir import Var
-from .blocks import BLOCKS, WHOLE, in_memory
+from ...dsl.selection import chosen, on
+from .blocks import BLOCKS, STRIDED, WHOLE, in_memory
 from .bodies import Graph
 from .contractions import view_source
 from .elementwise import cost
 from .emission import emit
 from .functions import Functions
+from .in_place import chains
 from .indices import Buffer
 from .nests import Nest, Reduce, Store, counters, dry_run
 from .pulls import PULLS, unit_reshape
 from .reductions import SIGNS
 from .scalars import Unsupported
-from .within import constants_within, uniform
+from .within import constants_within, literals_among
 
 CHEAP = 8  # additions that are rather repeated than stored
 REMEMBERED = 4096  # equations of which is known whether they have C
@@ -31,17 +33,25 @@ class Plan:
     def __init__(self, equations, outputs, graph):
         self.equations, self.graph = equations, graph
         self.outputs = set(outputs)
-        self.kept = self._kept()
         self.nests, self.temporaries = [], []
         self.memory = lambda v: graph.same_memory.get(v, v)
+        self.written, needed = chains(equations, self.outputs, graph) if on("in_place") else ([], ())
+        self.kept = self._kept().union(needed)
+        for first, *others in self.written:
+            graph.buffers[first] = graph.buffers.get(others[-1]) or self._buffer(first)
+            graph.buffers.update(dict.fromkeys(others, graph.buffers[first]))
+            graph.same_memory.update(dict.fromkeys(others, first))
         for e in equations:
             self._add(e)
-        self._fuse()
-        self._drop_unread()
+        if on("fusion"):
+            self._fuse()
+            self._drop_unread()
 
     # ------------------------------------------------------------------ which values get memory
     def _kept(self):
-        """Vars that get memory of their own."""
+        """Vars that get memory of their own: all, if what reads them does not compute them."""
+        if not on("fusion"):
+            return {v for e in self.equations for v in e.outputs}
         kept, costs, contexts, deep = set(self.outputs), {}, {}, {}
         by = {v: e for e in self.equations for v in e.outputs}
         wide = {}  # Var -> largest number of elements of what is made of it
@@ -71,7 +81,7 @@ class Plan:
             for v in e.inputs:
                 if isinstance(v, Var):
                     contexts.setdefault(v, set()).update({(e, c) for c in here} if moved else here)
-            moved = view_source if e.op.__name__ == "matmul" else lambda v, by: v
+            moved = view_source if e.op.__name__ in STRIDED else lambda v, by: v
             kept.update(moved(v, by) for v in needed_in_memory(e) if isinstance(v, Var))
         return kept
 
@@ -162,7 +172,7 @@ class Plan:
     def _drop_unread(self):
         """Values that are only read in the pass that makes them need no memory."""
         read = {self.memory(v) for nest in self.nests for v, _ in nest.reads}
-        read |= {self.memory(v) for v in self.outputs}
+        read |= {self.memory(v) for v in self.outputs} | {first for first, *_ in self.written}
         for nest in self.nests:
             if not isinstance(nest, Nest):
                 continue
@@ -216,7 +226,7 @@ def lowerable(e, functions=Functions):
     if unknown and (name not in WHOLE or any(UNKNOWN in shape[1:] for shape in unknown)):
         return False
     atoms = [v.aval if isinstance(v, Var) else (type(v), repr(v)) for v in e.inputs]
-    key = (functions, e.op, *atoms, *sorted(e.params.items()))
+    key = (functions, chosen(), e.op, *atoms, *sorted(e.params.items()))
     if len(_lowerable) > REMEMBERED:
         _lowerable.clear()
     known = _lowerable
@@ -231,7 +241,7 @@ def lowerable(e, functions=Functions):
         return _succeeds(e, functions)
 
 
-_lowerable = {}  # language, operation, shapes, dtypes, parameters -> whether there is C
+_lowerable = {}  # language, passes, operation, shapes, dtypes, parameters -> whether there is C
 
 
 def _succeeds(e, functions):
@@ -254,7 +264,7 @@ def trial(e, functions=Functions):
             raise Unsupported(str(v.aval))
         graph.buffers[v] = Buffer(f"y{k}", v.aval.dtype, v.aval.shape)
     graph.constants = constants_within([e])
-    graph.literals = {v: x.flat[0] for v, x in graph.constants.items() if uniform(x)}
+    graph.literals = literals_among(graph.constants)
     graph.everywhere = {v: Buffer(f"c{k}", v.aval.dtype, v.aval.shape) for k, v in enumerate(graph.constants)}
     graph.buffers.update(graph.everywhere)
     plan = Plan([e], e.outputs, graph)

@@ -5,11 +5,13 @@ import numpy as np
 from ...dsl import operations
 from ...dsl.axes import resolved
 from ...dsl.control.deep import deep, run_deep
+from ...dsl.failing import may_fail
 from ...dsl.ir import Var, evaluate
 from ...dsl.libraries import Scalar
 from ...dsl.nans import checking
 from ...dsl.passes import optimized
 from ...dsl.passes.rewriting import pure
+from ...dsl.selection import PASSES, chosen, using
 from . import control  # noqa: F401  (operations on programs become blocks)
 from .calls import Fault, caller
 from .control_python import STEPWISE
@@ -17,7 +19,7 @@ from .library import NoCompiler, load, warn_once
 from .plan import lowerable
 from .scalars import Unsupported
 from .source import Source, vars_of
-from .within import constants_within, in_row, uniform
+from .within import constants_within, in_row, literals_among
 
 
 def compile_or_run(program):
@@ -34,13 +36,15 @@ def by_operations(program, leaves):
     return run_deep(program, leaves) if deep(program) else evaluate(program, leaves)
 
 
-def run_of(program):
-    """The compiled function of a program within an operation, made once."""
+def run_of(program, passes):
+    """The compiled function of a program within an operation, by the passes of these names, made once."""
     if checking():
         return lambda *leaves: evaluate(program, leaves)
-    run = program.lifted.get("host")
+    key = "host" if passes == program.passes else ("host", passes)
+    run = program.lifted.get(key)
     if run is None:
-        run = program.lifted["host"] = compile_or_run(program)
+        with using(passes):
+            run = program.lifted[key] = compile_or_run(program)
     return run
 
 
@@ -86,13 +90,14 @@ def guarded(run, program):
 
 def in_steps(program, made, steps, constants):
     """A function that runs a program's steps in order."""
+    passes = chosen()
 
     def call(*leaves):
         env = dict(constants)
         env.update(zip(program.inputs, leaves, strict=True))
         for (_, equations), step in zip(steps, made):
             if step is None:
-                one_by_one(equations, env)
+                one_by_one(equations, env, passes)
                 continue
             source, run = step
             try:
@@ -100,7 +105,7 @@ def in_steps(program, made, steps, constants):
             except Fault:
                 if deep(program):
                     return [owned(y) for y in run_deep(program, leaves)]
-                one_by_one(equations, env)  # raises what the operation raises
+                one_by_one(equations, env, passes)  # raises what the operation raises
         results, seen = [], {id(x) for x in (*leaves, *constants.values())}
         for v in program.outputs:
             y = env[v] if isinstance(v, Var) else v
@@ -113,13 +118,14 @@ def in_steps(program, made, steps, constants):
     return call
 
 
-def one_by_one(equations, env):
-    """Run equations by their operations."""
+def one_by_one(equations, env, passes=PASSES):
+    """Run equations by their operations. passes: names of those by which programs within are compiled."""
+    compiled_here = lambda program: run_of(program, passes)
     for e in equations:
         given = [env[v] if isinstance(v, Var) else v for v in e.inputs]
         stepwise = STEPWISE.get(e.op.__name__) if operations.get(e.op.__name__) is e.op else None
         if stepwise is not None and all(isinstance(x, (np.ndarray, Scalar)) for x in given):
-            y = stepwise(run_of, *given, **e.params)
+            y = stepwise(compiled_here, *given, **e.params)
         else:
             y = e.op.generic.spread(*given, **resolved(e.op, e.params))
         env.update(zip(e.outputs, y if isinstance(y, tuple) else (y,)))
@@ -127,14 +133,19 @@ def one_by_one(equations, env):
 
 def stretches(equations, usable=True, lowerable=lowerable):
     """The equations as steps (in C?, equations): as few as their order allows. Even levels are C, odd ones are not; what
-    acts or talks to other processes keeps its order."""
-    level, steps, acted = {}, {}, 0
+    acts or talks to other processes keeps its order, and does not go before or after what may fail."""
+    level, steps, acted, failed = {}, {}, 0, 0
     for e in equations:
         in_c = usable and lowerable(e)
         at = max([level.get(v, 0) for v in vars_of(e.inputs)], default=0)
-        if not pure(e):
+        fails = may_fail(e)
+        if fails or not pure(e):
             at = max(at, acted)
+        if not pure(e):
+            at = max(at, failed)
         at += at % 2 == (1 if in_c else 0)
+        if fails:
+            failed = max(failed, at)
         if not pure(e):
             acted = at
         steps.setdefault(at, []).append(e)
@@ -158,7 +169,7 @@ def made_step(step, number, steps, program, constants):
     arrays = {v: in_row(v, constants[v]) for v in read if v in constants} | constants_within(equations)
     if is_whole(steps) and program.inputs:
         inputs = list(program.inputs)
-    literals = {v: x.flat[0] for v, x in arrays.items() if uniform(x)}
+    literals = literals_among({v: constants.get(v, x) for v, x in arrays.items()})
     source = Source(equations, inputs, outputs, arrays, literals)
     return source, caller(load(source.text, source.pointers), source)
 

@@ -6,9 +6,9 @@ rounding error grows with the logarithm of the length as NumPy's does. The order
 
 import numpy as np
 
-from .scalars import Unsupported, ctype, literal
+from .scalars import Unsupported, literal, memory_type
 
-SIGNS = {"sum": "+", "prod": "*", "max": "max", "min": "min", "all": "&&", "any": "||"}
+SIGNS = {"sum": "+", "prod": "*", "max": "max", "min": "min", "all": "&", "any": "|"}
 
 
 class Accumulator:
@@ -18,7 +18,8 @@ class Accumulator:
         self.kind = equation.op.__name__
         if self.kind not in SIGNS:
             raise Unsupported(f"the reduction {self.kind}")
-        self.dtype, self.name, self.ctype = np.dtype(dtype), name, ctype(dtype)
+        self.dtype, self.name = np.dtype(dtype), name
+        self.ctype = memory_type(dtype)  # of truth values, too, for compilers make no vectors of them
         self.floating = self.dtype.kind in "fc"
         if self.kind in ("max", "min") and self.dtype.kind == "c":
             raise Unsupported("extrema of complex numbers")
@@ -27,9 +28,9 @@ class Accumulator:
         self.blocked = self.kind in ("sum", "prod") and self.floating
         self.sign = SIGNS[self.kind]
         if self.dtype.kind == "b" and self.sign in ("max", "min"):
-            self.sign = "||" if self.kind == "max" else "&&"
+            self.sign = "|" if self.kind == "max" else "&"
         if self.dtype.kind == "b" and self.sign in "+*":
-            self.sign = "||" if self.sign == "+" else "&&"
+            self.sign = "|" if self.sign == "+" else "&"
 
     def taken_as(self, dtype):
         """The dtype in which elements of this dtype are taken in."""
@@ -43,7 +44,7 @@ class Accumulator:
                 return "-INFINITY" if self.kind == "max" else "INFINITY"
             info = np.iinfo(self.dtype)
             return literal(info.min if self.kind == "max" else info.max, self.dtype)
-        return literal(0 if self.sign in ("+", "||") else 1, self.dtype)
+        return literal(0 if self.sign in ("+", "|") else 1, self.dtype)
 
     def combine(self, a, b):
         """C text of two results put together."""

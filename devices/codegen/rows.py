@@ -9,6 +9,7 @@ from .indices import Buffer, Index, contiguous
 from .nests import Nest
 
 LARGE = 16_384  # elements from which on rows are worth their own passes
+FEWEST = 8  # rows that are worth a loop around their passes
 ROW_BYTES = 128 * 1024  # memory for the temporaries of a row, on the stack of each thread
 
 
@@ -63,7 +64,7 @@ def size(shape):
 def joint(rows, nest, memory):
     """The number of outer loops that a nest is to share with those before it, 0 if it is to be by itself."""
     common, shape = meeting(rows, nest, memory) or 0, rows.nests[0].shape
-    if not common or size(shape[:common]) < 8:
+    if not common or size(shape[:common]) < FEWEST:
         return 0
     return common if max(size(n.shape) for n in (*rows.nests, nest)) >= LARGE else 0
 

@@ -13,7 +13,7 @@ from .system import VECTOR
 LANES = 8  # elements of a whole vector
 LONGEST = 256
 CALLS = 4  # function calls in an iteration from which on copies are worth their time
-CALLED = re.compile(rf"\b(?:{'|'.join(VECTOR)})f?\(")
+CALLED = re.compile(rf"\b(?:{'|'.join(VECTOR)})(?:f|_f[48])?\(")
 STORED = re.compile(r"\w+\[⟨\d+⟩\] = ")
 
 
@@ -26,8 +26,11 @@ def worth_padding(nest, body, loop):
     return plain and simple and sum(bool(CALLED.search(line)) for line in body.lines) >= CALLS
 
 
-def padded(body, loop):
-    """Lines that copy what the loop reads, repeating the last element, run over the copies, and copy the results."""
+def padded(body, loop, simd):
+    """Lines that copy what the loop reads, repeating the last element, run over the copies, and copy the results.
+
+    simd: function (loops, statements, places, parallel) -> C lines of loops over vectors.
+    """
     name, n, whole = loop.name, loop.length, -(-loop.length // LANES) * LANES
     before, inside, after = [], [], []
     for line in body.lines:
@@ -45,4 +48,4 @@ def padded(body, loop):
                 before += around([Loop(name, whole, False)], [f"{local}[{name}] = {source};"], "", False)
             line = line.replace(there, f"{local}[{name}]")
         inside.append(line)
-    return ["{", *before, *around([Loop(name, whole, False)], inside, "simd", False), *after, "}"]
+    return ["{", *before, *simd([Loop(name, whole, False)], inside, body.places, False), *after, "}"]

@@ -9,21 +9,23 @@ from .indices import Buffer
 from .memory import STACK, Arena, lifetimes
 from .objects import entry
 from .plan import Plan
+from .runtime import in_library
 from .scalars import memory_type
 
 FAULTS = ("fault = 1", "memory = 1", "failed = ")  # signs of code that may find an error
 
+# What large headers declare is declared here, or where it is used (functions.py): reading them takes longer than most programs.
 HEAD = """\
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <math.h>
-#include <complex.h>
+#define NAN __builtin_nanf("")
+#define INFINITY __builtin_inff()
 #if defined(__clang__) || !defined(__GNUC__)
 #define VECTORIZED
 #define CONTRACT
 #else
 #define VECTORIZED __attribute__((simd("notinbranch")))
-#define CONTRACT __attribute__((optimize("fp-contract=fast")))
+#define CONTRACT __attribute__((optimize("O3", "fp-contract=fast")))
 #endif
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
@@ -34,7 +36,18 @@ HEAD = """\
 #endif
 static int threads = 1;
 void one_thread(void) { threads = 0; }
+void *malloc(size_t);
+void *realloc(void *, size_t);
+void *aligned_alloc(size_t, size_t);
+void free(void *);
 void release(void *memory) { free(memory); }
+"""
+COMPLEX = """\
+#include <complex.h>
+#ifndef CMPLX
+#define CMPLX(a, b) __builtin_complex((double)(a), (double)(b))
+#define CMPLXF(a, b) __builtin_complex((float)(a), (float)(b))
+#endif
 """
 
 
@@ -83,7 +96,7 @@ class Source:
                 lines.append(f"const {t} *c{k} = constants[{k}];")
         arena = Arena(lifetimes({v for v in temporaries if UNKNOWN not in v.aval.shape}, groups, plan.memory))
         if arena.size > STACK:
-            lines += [f"char *arena = aligned_alloc(64, {arena.size});", "if (!arena) return 2;"]
+            lines += [f"char *arena = taken({arena.size});", "if (!arena) return 2;"]
         elif arena.size:
             lines.append(f"char arena[{arena.size}] __attribute__((aligned(64)));")
         for v, offset in arena.offsets.items():
@@ -93,13 +106,14 @@ class Source:
         lines += [line.replace("STOP;", "") for line in body]
         lines += [f"free({b.name});" for b in grown]
         if arena.size > STACK:
-            lines.append("free(arena);")
+            lines.append(f"given(arena, {arena.size});")
         if grow:
             failed = f"if (memory || failed || fault) {{ {' '.join(f'free({y}); {y} = 0;' for y, _ in grow)} }}"
             lines += [failed, *[f"{y}_place[0] = (int64_t){y}; {y}_place[1] = {y}_n;" for y, _ in grow]]
         lines += ["return memory ? 2 : failed ? failed : fault ? 3 : 0;" if self.faults else "return 0;", "}"]
         lines += ["void *run_address(void) { return (void *)run; }", entry(self.inputs, self.outputs, memory_type)]
-        return "\n".join([HEAD, graph.functions.text, *lines]) + "\n"
+        text = "\n".join([graph.functions.text, *lines]) + "\n"
+        return HEAD + (COMPLEX if "complex" in text else "") + in_library(text) + text
 
 
 def vars_of(atoms):

@@ -4,16 +4,17 @@ import numpy as np
 
 from ...dsl.card import programs_in
 from ...dsl.passes import optimized
+from ...dsl.passes.rewriting import single
+from ...dsl.selection import chosen
 from .scalars import Unsupported
-
-UNIFORM = 1 << 16  # elements up to which constants are searched for a single value
 
 
 def simple(program):
     """A program within an operation after the passes, made once."""
-    found = program.lifted.get("simple")
+    key = "simple", chosen()
+    found = program.lifted.get(key)
     if found is None:
-        found = program.lifted["simple"] = optimized(program)
+        found = program.lifted[key] = optimized(program)
     return found
 
 
@@ -41,9 +42,7 @@ def in_row(v, x):
     return np.ascontiguousarray(x, x.dtype.newbyteorder("=")).reshape(v.aval.shape)
 
 
-def uniform(x):
-    """Whether all elements of an array are the same, to the bit."""
-    if not 0 < x.size <= UNIFORM:
-        return False
-    first = x.flat[0]
-    return bool((x == first).all()) and not (x.dtype.kind in "fc" and first == 0 and np.signbit(x.real).any())
+def literals_among(constants):
+    """Those of some constants, Var -> array, whose elements are all the same, with that number."""
+    found = {v: single(x) for v, x in constants.items()}
+    return {v: x for v, x in found.items() if x is not None}

@@ -10,7 +10,7 @@ functions (`sin`, `erf`). Numbers of float32 below the normal ones count as zero
 """
 
 from ...dispatch import CUDA
-from ...dsl.compiling import compile_program
+from ...dsl.compiling import compile_program, compiling
 from ...dsl.control.call import call, call_run
 from ...dsl.control.deep import deep
 from ...dsl.ir import Program
@@ -19,10 +19,11 @@ from ..device import Device
 
 
 @compile_program.method
-def compile_program_on_cuda(program: Program, device: Device[CUDA], /):
+def compile_program_on_cuda(program: Program, device: Device[CUDA], /, *, passes=None):
     from .program import Compiled
 
-    return Compiled(program, device.ordinal)
+    with compiling(program, passes):
+        return Compiled(program, device.ordinal)
 
 
 def call_on_cuda(*arrays, program):
@@ -35,7 +36,8 @@ def call_on_cuda(*arrays, program):
             return call_run(*arrays, program=program)
         from .program import Compiled
 
-        run = program.lifted["cuda"] = Compiled(program)
+        with compiling(program):
+            run = program.lifted["cuda"] = Compiled(program)
     return tuple(run(*arrays))
 
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from ...dsl.selection import on
 from ..codegen.bodies import Graph
 from ..codegen.indices import Buffer
 from ..codegen.nests import Nest, Reduce
@@ -45,7 +46,7 @@ class CudaSource:
             for k, v in enumerate(group):
                 graph.buffers[v] = Buffer(f"{letter}{k}", v.aval.dtype, v.aval.shape)
         plan = Plan(equations, outputs, graph)
-        groups, names = in_blocks(plan.nests, plan.memory), Names()
+        groups, names = in_blocks(plan.nests, plan.memory) if on("fusion") else plan.nests, Names()
         kernels = [k for g in groups for k in self._kernels(g, groups, plan, graph, names)]
         dtypes = {b.name: b.dtype for b in graph.buffers.values()} | names.dtypes
         sizes = {graph.buffers[v].name: math.prod(v.aval.shape) for v in plan.temporaries} | names.sizes
@@ -68,7 +69,7 @@ class CudaSource:
 
 def launches(kernels, dtypes, sizes):
     """Launches of kernels in order. sizes: name of a temporary -> elements."""
-    last = {b: i for i, k in enumerate(kernels) for b in k.buffers if b in sizes}
+    last = {b: i if on("buffer_reuse") else len(kernels) for i, k in enumerate(kernels) for b in k.buffers if b in sizes}
     made, seen = [], set()
     for i, k in enumerate(kernels):
         fresh = [b for b in k.buffers if b in sizes and b not in seen]

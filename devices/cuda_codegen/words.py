@@ -57,6 +57,12 @@ class CudaFunctions(Functions):
     def _libm(self, name, suffix, arity):
         return name + suffix
 
+    def host_only(self):
+        raise Unsupported("C code of the host")
+
+    def place(self, text):
+        return text
+
     def _helper(self, name, dtype, template):
         full = super()._helper(name, dtype, template)
         text = self.defined[full]

@@ -3,6 +3,7 @@
 from ...dispatch import Array
 from ..card import opaque
 from ..ir import evaluate
+from ..selection import using
 from ..source import tuple_of
 from .deep import deep, run_deep, with_used
 from .subprograms import avals_out, check_arguments, lanes_out, sources_of, with_outputs
@@ -53,18 +54,20 @@ def call_prune(used, program):
 @call.rule("lift")
 def call_lift(lift, args, program):
     mine = [lift.mine(x) for x in args]
-    below, followed = lift.program(program, mine)
+    with using(program.passes):
+        below, followed = lift.program(program, mine)
     return lift.all_above(call(*lift.all_below(args, mine), program=below), followed)
 
 
 @call.rule("pull")
 def call_pull(split, xs, mine, program):
-    parts = split(program, mine)
     count = len(program.outputs)
-    if program.calls_itself:
-        forward, sources = parts.forward, [None] * (len(parts.forward.outputs) - count)
-    else:
-        forward, sources = _without_given(parts, count)
+    with using(program.passes):
+        parts = split(program, mine)
+        if program.calls_itself:
+            forward, sources = parts.forward, [None] * (len(parts.forward.outputs) - count)
+        else:
+            forward, sources = _without_given(parts, count)
     results = call(*xs, program=forward)
     kept = iter(results[count:])
     known = [next(kept) if j is None else xs[j] for j in sources]

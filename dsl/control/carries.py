@@ -5,7 +5,8 @@ import numpy as np
 from ...dispatch import Array, DTypeError, StructureError, describe, tree
 from ..avals import aval_of, dtype_of, is_number, shape_of
 from ..batching import lanes_of
-from .subprograms import as_array, joined_lanes, lanes_out, number_type, settled, varying, wider
+from ..ops.complex import astype
+from .subprograms import as_array, as_numbers, joined_lanes, lanes_out, number_kind, number_type, settled, varying, wider
 
 NUMBERS = frozenset((bool, int, float, complex))
 
@@ -111,22 +112,25 @@ class Carry:
                 return None
             self.lanes = lanes
             self.leaves = [varying(x, its) for x, its in zip(wanted, lanes, strict=True)]
-        self.weak = [type(x) if is_number(x) else None for x in self.leaves]
+        self.weak = [number_kind(x) for x in self.leaves]
         self.leaves = [as_array(x, example) for x in self.leaves]
         return settled(program, [aval_of(x) for x in self.leaves], example), read
 
     def _for(self, i, new, example):
         """Leaf i of the carry as it must be for a step that gave `new`, a Var or a number."""
         old, number = self.leaves[i], number_type(new)
-        if is_number(old) and number:
-            kind = wider(type(old), number)
-            return old if kind is type(old) else kind(old)
+        own = number_kind(old)
+        if own and number:
+            kind = wider(own, number)
+            if kind is own:
+                return old
+            return kind(old) if is_number(old) else as_numbers([astype(old, dtype=np.dtype(kind))], [kind])[0]
         found = aval_of(number(1)) if number else new.aval
-        if is_number(old):
-            dtype, fits = found.dtype, np.result_type(type(old)(1), found.dtype) == found.dtype
+        if own:
+            dtype, fits = found.dtype, np.result_type(own(1), found.dtype) == found.dtype
         else:
             dtype = dtype_of(old)
             fits = (np.result_type(number(1), dtype) if number else found.dtype) == dtype
         if not fits or shape_of(old) != found.shape:
             raise self._changed(i, aval_of(old), found)
-        return as_array(old, example, dtype)
+        return as_array(old, example, dtype) if is_number(old) or not own else astype(old, dtype=dtype)

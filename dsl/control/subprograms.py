@@ -6,7 +6,7 @@ What a function reads from outside becomes arguments of the operation, so each l
 import numpy as np
 
 from ...dispatch import Array, Layer, ShapeError, StructureError, check_runs, open_runs
-from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number
+from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, number_kind
 from ..axes import find_axis
 from ..batching import Batched, lanes_of
 from ..card import operations
@@ -96,8 +96,7 @@ def _variable(x):
         return Var(x.aval, x.lanes)
     if isinstance(x, Aval):
         return Var(x)
-    weak = type(x) if is_number(x) else x.var.weak if isinstance(x, Traced) else None
-    return Var(aval_of(x), lanes_of(x), weak)
+    return Var(aval_of(x), lanes_of(x), number_kind(x))
 
 
 NUMBERS = (bool, int, float, complex)
@@ -263,6 +262,8 @@ def lifted(rule, make):
 
         def run(*args, **params):
             r = args[whose].run
+            if r.inner is not None:  # a trace under way takes calls over
+                return r.inner.capture(generic, args, params)
             check_runs(r, args, *kinds)
             lift = make(r, args, params)
             return method.implementation(*args, **params) if lift is None else tuple(carry_out(lift, args, **params))

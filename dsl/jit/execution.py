@@ -1,13 +1,15 @@
 """Running a call by the tree: along the segments known, and where they end, by the user's function itself."""
 
-from ...dispatch import PerformanceWarning
+from ...dispatch import MutationError, PerformanceWarning
 from ...dispatch import tree as pytree
 from ...dispatch.layers import warn
 from ..batching import concrete
 from ..ir import Var
 from ..libraries import Scalar
+from ..selection import using
 from ..tracing import Traced
 from .arguments import Static, is_array
+from .guarded import called
 from .paths import path_function
 from .reads import looked_up
 from .recursion import under_way
@@ -24,7 +26,14 @@ def execute(jitted, tree, leaves, arrays):
     return _go_on(jitted, tree, tree.root, [], env, leaves, arrays)
 
 
-def _go_on(jitted, tree, segment, path, env, leaves, arrays):
+def _go_on(jitted, *call):
+    if jitted.passes is None:
+        return _found(jitted, *call)
+    with using(jitted.passes):
+        return _found(jitted, *call)
+
+
+def _found(jitted, tree, segment, path, env, leaves, arrays):
     found = walk(tree, segment, env, path)
     if found is None:
         found = trace(jitted, tree, env, leaves, arrays, path)
@@ -70,8 +79,10 @@ def trace(jitted, tree, env, leaves, arrays, path):
         with run:
             seen = [_seen(x, v, run) for x, v in zip(leaves, tree.inputs, strict=True)]
             args, kwargs = _arguments(tree, seen)
+            given = pytree.flatten((args, kwargs))
             with under_way(jitted, seen, run):
-                out = jitted.f(*args, **kwargs)
+                out = called(jitted.f, args, kwargs)
+            _check_unchanged(jitted.name, given, pytree.flatten((args, kwargs)))
             outputs, structure = run.finish(out)
     except Unlike:
         tree.eager = "it does something else when it is run again with the same arguments"
@@ -99,6 +110,15 @@ def _arguments(tree, leaves):
     structure, named = tree.structure
     whole = pytree.unflatten(structure, leaves)
     return whole if named else (whole, {})
+
+
+def _check_unchanged(name, given, now):
+    """Lists, dicts and other containers among the arguments are as they were given. Raises MutationError."""
+    if given[1] != now[1] or not all([a is b for a, b in zip(given[0], now[0], strict=True)]):
+        raise MutationError(
+            f"{name}: the function changes a list, dict or other container among its arguments; jit gives it containers of its "
+            "own, so that the caller would not see it: change a copy, and return it"
+        )
 
 
 def _seen(x, var, run):

@@ -66,7 +66,18 @@ def source(f):
     f: made by jit. Raises StructureError for another function.
     """
     made = [p.lifted.get(kind) for p in programs(f) for kind in ("host", "cuda")]
-    return [text for run in made for text in getattr(run, "sources", ())]
+    return [indented(text) for run in made for text in getattr(run, "sources", ())]
+
+
+def indented(text):
+    """C with each line as deep as the braces and parentheses around it."""
+    lines, braces, parentheses = [], 0, 0
+    for line in map(str.strip, text.splitlines()):
+        depth = 0 if line.startswith("#") and braces == 0 else braces - line.startswith("}") + 2 * (parentheses > 0)
+        lines.append("  " * depth + line if line else "")
+        braces += line.count("{") - line.count("}")
+        parentheses += line.count("(") - line.count(")")
+    return "\n".join(lines).strip() + "\n"
 
 
 def jitted_of(f, asked):

@@ -115,7 +115,7 @@ class _Code:
         for v, kind in zip(what, segment.weak, strict=True):
             made = isinstance(v, Var) and v in segment.code.gives
             if made and kind is None:
-                leaves.append(self.names[v])
+                leaves.append(self.names[v] + "[()]" * (not v.aval.shape))
             elif isinstance(v, Var):
                 leaves.append(f"result({self.bound(v)}, {{{self.bound(v)}: {self.names[v]}}}, {self.bound(kind)})")
             else:

@@ -13,6 +13,7 @@ from ..avals import is_number
 from ..axes import enclosing_axes
 from .arguments import LARGEST, by_identity
 from .reads import Same, exact
+from .search import SEQUENCES
 from .switch import switches
 
 MISS = object()
@@ -147,7 +148,7 @@ class _Code:
                 names.append(name)
             elif type(value) is Same:
                 self.test(f"r[{i}].value is {self.bound(value.value)}")
-            elif isinstance(value, (list, dict, set, tuple)) or pytree.structure(value) is not pytree.LEAF:
+            elif isinstance(value, (list, dict, tuple, *SEQUENCES)) or pytree.structure(value) is not pytree.LEAF:
                 return False  # their contents may change
             else:
                 self.test(f"r[{i}] is {self.bound(value)}")

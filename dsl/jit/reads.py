@@ -2,6 +2,7 @@
 
 import types
 import weakref
+from collections import deque
 
 import numpy as np
 
@@ -44,6 +45,8 @@ def _state(value, arrays):
         return Same(value.__func__), Same(value.__self__)
     if isinstance(value, (set, frozenset)):
         return set, frozenset([_state(v, arrays) for v in value])
+    if isinstance(value, deque):
+        return deque, *[_state(v, arrays) for v in value]
     if isinstance(value, (list, dict, tuple, Container)):
         leaves, structure = tree.flatten(value)
         if structure is not tree.LEAF:

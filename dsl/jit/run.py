@@ -12,9 +12,12 @@ from ...dispatch import tree as pytree
 from ...dispatch.errors import PerformanceWarning
 from ...dispatch.layers import warn
 from ..batching import concrete
+from ..failing import may_fail
 from ..ir import Var
 from ..ops.effects import same_function
-from ..tracing import Traced, TraceRun, identity
+from ..passes.rewriting import single
+from ..tracing import Traced, TraceRun, identity, operator_of
+from .guarded import caught
 from .reads import view_of
 from .segments import DEPTH, FINE, LIMIT, Segment, outcome, run_step
 
@@ -117,7 +120,8 @@ class JitRun(TraceRun):
         else:
             if type(x) is np.ndarray:
                 self.originals[key] = x  # alive, so that no other has its key
-                x = x.copy()
+                one = single(x)
+                x = x.copy() if one is None else np.broadcast_to(one, x.shape)
                 self.constants[key] = (var, x)
             self.found[var] = x
         self.env[var] = x
@@ -129,7 +133,7 @@ class JitRun(TraceRun):
 
     def record(self, equation):
         segment = self.segment
-        if equation.op.card.raises:
+        if may_fail(equation) and caught():
             return self._step_that_may_fail(equation)
         if self.position < len(segment.equations):
             equation = self._same(segment.equations[self.position], equation)
@@ -259,6 +263,24 @@ class JitRun(TraceRun):
         if not self.performs and bool(Traced[self.depth](var, self) == 0):
             raise ZeroDivisionError("division by zero")
 
+    def below_zero(self, number):
+        if self.performs or not isinstance(number, Var):
+            return super().below_zero(number)
+        return bool(Traced[self.depth](number, self) < 0)
+
+    def within(self, var, dtype):
+        limits, x = np.iinfo(dtype), Traced[self.depth](var, self)
+        if dtype.itemsize < 8 or dtype.kind == "u":
+            low = bool(x < limits.min)
+            if low or dtype.itemsize < 8 and bool(x > limits.max):
+                raise OverflowError(f"Python integer out of bounds for {dtype}")
+
+    def text(self, x):
+        """str(x): of a whole number a question, of others a number taken out."""
+        kind = x.var.weak
+        value = self.answer(x) if x.var.aval.shape == () and x.dtype.kind in "biu" else self.plain(x, "text of it")
+        return str(concrete(value) if kind is None else kind(concrete(value)))
+
     # ------------------------------------------------------------------ the rest of a call, eagerly
     def be_eager(self, reason):
         """From here on, run each operation as it is called, for this call; later calls do without jit."""
@@ -273,10 +295,19 @@ class JitRun(TraceRun):
             super()._capture_from_around()
 
     def perform(self, generic, args, params):
-        """An operation, carried out on the values: what it gives is none of the trace."""
+        """An operation, carried out on the values: what it gives is none of the trace. Python numbers stay what they are."""
         mine = Traced[self.depth]
         with self.outside():
-            return generic.spread(*[self.value(x.var) if type(x) is mine else x for x in args], **params)
+            xs = [self._plain(x.var) if type(x) is mine else x for x in args]
+            meaning = operator_of(generic.name)
+            if meaning is not None and all([type(x) in NUMBERS for x in xs]):
+                return meaning(*xs)
+            return generic.spread(*xs, **params)
+
+    def _plain(self, var):
+        """The value of a Var; a Python number if it stands for one."""
+        self.value(var)
+        return result(var, self.env, var.weak)
 
     def plain(self, x, what):
         """A traced value for Python code that takes numbers away from the trace (float(), printing): the call goes on
@@ -297,7 +328,7 @@ class JitRun(TraceRun):
         leaves, structure = pytree.flatten(out)
         outputs = [self._output(x) for x in leaves]
         if self.performs:
-            return [self.value(v) if isinstance(v, Var) else v.value for v in outputs], structure
+            return [self._plain(v) if isinstance(v, Var) else v.value for v in outputs], structure
         segment = self.segment
         if segment.question is None:
             segment.out, segment.weak = structure, [getattr(v, "weak", None) for v in outputs]
@@ -311,7 +342,7 @@ class JitRun(TraceRun):
             if x.run is not self:
                 raise self.foreign(x.run)
             return x.var
-        if hasattr(x, "send") and hasattr(x, "throw"):
+        if hasattr(x, "throw") or hasattr(x, "athrow"):
             raise StructureError(
                 f"{self.name}: the function returns a generator, {describe(x)}, which runs after it; return a list"
             )

@@ -8,6 +8,8 @@ import dis
 import functools
 import sys
 import types
+from collections import deque
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,8 @@ FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "i
 FOLDER = str(Path(__file__).resolve().parents[2])
 MOST = 2000  # places that are looked for
 MISSING = object()
+SEQUENCES = (set, frozenset, deque)  # containers whose contents are no leaves of a tree
+NAMESPACES = (("types", "SimpleNamespace"), ("argparse", "Namespace"))  # classes that stay as they are; their objects do not
 EDITS = ("append", "extend", "add", "insert", "update", "clear", "appendleft", "setdefault")  # methods that only write
 LOADS = {"LOAD_GLOBAL": "global", "LOAD_NAME": "global", "LOAD_DEREF": "cell", "LOAD_CLASSDEREF": "cell",
          "LOAD_FROM_DICT_OR_DEREF": "cell"}  # fmt: skip
@@ -107,10 +111,14 @@ class Search:
             within("function", value.func)
             for part in (value.args, value.keywords):
                 self.visit((*path, id(part)), self.bound(part), part)
-        elif isinstance(value, (list, tuple, dict, set, frozenset)):
-            for leaf in tree.leaves(list(value) if isinstance(value, (set, frozenset)) else value):
-                if leaf is not value and not isinstance(leaf, (set, frozenset)):
+        elif isinstance(value, ContextVar):
+            self.visit((*path, "get"), f"{text}.get(MISSING)", value.get(MISSING))
+        elif isinstance(value, (list, tuple, dict, *SEQUENCES)):
+            for leaf in tree.leaves(list(value) if isinstance(value, SEQUENCES) else value):
+                if leaf is not value and not isinstance(leaf, SEQUENCES):
                     within("leaf", leaf)
+        elif (type(value).__module__, type(value).__name__) in NAMESPACES:
+            self.objects.append((path, text, value))
         elif isinstance(value, type) or not self.fixed(type(value).__module__):
             cls = value if isinstance(value, type) else type(value)
             if not self.fixed(cls.__module__):
@@ -143,7 +151,7 @@ class Search:
         if self.fixed(f.__module__ or ""):
             return
         for values in (f.__defaults__, f.__kwdefaults__):
-            if values and not all([is_constant(v) for v in tree.leaves(values)]):
+            if values and not all(map(never_changes, values.values() if isinstance(values, dict) else values)):
                 self.visit((*path, id(values)), self.bound(values), values)
         for (where, name), edits in self.loads(f.__code__).items():
             if where == "cell" and name in cells:
@@ -239,6 +247,11 @@ def is_ours(code):
     """Whether code is the library's."""
     file = code.co_filename
     return file.startswith(FOLDER) and not file[len(FOLDER) + 1 :].startswith(("tests", "tutorials"))
+
+
+def never_changes(value):
+    """Whether a value is a constant, or a tuple of them."""
+    return all(map(never_changes, value)) if type(value) is tuple else is_constant(value)
 
 
 def is_constant(value):

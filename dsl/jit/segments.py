@@ -9,7 +9,9 @@ from ..avals import is_number
 from ..axes import resolved
 from ..card import programs_in
 from ..control.call import call
+from ..failing import may_fail
 from ..ir import Program, Var, evaluate, without_dead_code
+from ..passes.rewriting import single
 from .reads import exact
 
 LIMIT, DEPTH = 128, 48  # segments of one tree, and questions on one path, beyond which the function runs eagerly
@@ -133,9 +135,9 @@ def code_of(tree, segment):
     wanted = segment.ends() | segment.wanted()
     outputs = [v for v in made if v in wanted]
     if segment.question[0] != "return":
-        outputs += [v for e in segment.equations if is_kept(e) for v in e.outputs if v not in wanted]
+        outputs += [v for e in segment.equations if is_kept(e) or may_fail(e) for v in e.outputs if v not in wanted]
     equations, needed = without_dead_code(segment.equations, outputs)
-    fixed = [(v, x) for v, x in tree.constants.items() if v in needed and is_immutable(x)]
+    fixed = [(v, x) for v, x in tree.constants.items() if v in needed and (is_immutable(x) or single(x) is not None)]
     inside = {v for e in equations for v in e.outputs}.union([v for v, unused in fixed])
     takes = list(dict.fromkeys(v for e in equations for v in e.inputs if isinstance(v, Var) and v not in inside))
     program = Program(tree.name, takes, fixed, equations, outputs, None, None)
@@ -181,7 +183,8 @@ def _meaning(program):
     numbers = {}
     name = lambda v: numbers.setdefault(v, len(numbers)) if isinstance(v, Var) else exact(v)
     typed = lambda v: (name(v), v.aval, v.weak, tuple(v.lanes.items()))
-    constant = lambda x: repr(x) if is_immutable(x) else id(x)
+    one = lambda x: None if is_immutable(x) else single(x)
+    constant = lambda x: repr(x) if is_immutable(x) else id(x) if one(x) is None else (repr(one(x)), x.shape)
     key = [tuple([typed(v) for v in program.inputs]), tuple([(typed(v), constant(x)) for v, x in program.constants])]
     for e in program.equations:
         params = tuple([(k, _param(v)) for k, v in e.params.items()])

@@ -11,6 +11,7 @@ from ...dispatch.layers import warn
 from ..avals import is_number
 from ..axes import enclosing_axes
 from ..nans import checking
+from ..selection import checked
 from .arguments import Arguments, fits, in_trace, is_array, kind_of, objects_among, stepwise, variable_for
 from .execution import execute, shorten
 from .quick import MISS, quick_entry
@@ -23,25 +24,28 @@ from .watching import PATIENCE, Watch, alike
 MOST = 256  # kinds of arguments that are kept
 
 
-def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=()):
+def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=(), passes=None):
     """A function that does what f does, faster: its operations are recorded once and run as compiled programs.
 
     f: function of arrays, numbers and trees of them; other arguments (text, functions, objects) are static: another one is
     another program. static_argnums, static_argnames: further arguments to be static, by position or name; they must be
     hashable. donate_argnums, donate_argnames: arguments that the caller does not use any more, whose memory may become that
-    of results.
+    of results. passes: names among `PASSES` of the steps of compilation that are on, for a look at what each does, or to find
+    one at fault; None for all, or, inside another jitted function, for those of that. The result is the same with any.
 
     Python's `if`, `while`, `for`, early return, recursion and `try` work: where Python asks for a value, what was recorded
     so far runs, and the answer selects how the tree of programs goes on. The result is f's for all that f reads: its
     arguments, and globals, variables of enclosing functions and attributes of objects, as they are at each call. Python's
     side effects (printing, appending to a list) happen each time that f is traced, not each time that it runs. Python
-    numbers are computed with as NumPy's of 64 bits. After float(x), .item(), np.asarray(x), or too many different answers,
-    f runs eagerly, with one warning. A function that calls itself inside a `cond` becomes one program that calls itself.
+    numbers are computed with as NumPy's of 64 bits. Results are arrays of their own, also where NumPy gives a view, and an
+    operation whose result nothing uses is left out, so that it does not fail. After float(x), .item(), np.asarray(x), print(x)
+    or too many different answers, f runs eagerly, with one warning. A function that calls itself inside a `cond` becomes one
+    program that calls itself.
 
     Under other transformations the programs are transformed: grad(jit(f)) runs a compiled forward and a compiled backward
     program. `f.clear_cache()` forgets what was compiled; `jit.explain(f)` shows the tree, `jit.programs(f)` the programs
     and `jit.source(f)` their C; `with disable_jit():` runs f as it is. Raises StructureError for static arguments that
-    cannot be hashed and generator functions, MutationError if f writes to an argument.
+    cannot be hashed, generator functions and other names of passes, MutationError if f changes an argument.
 
     >>> import numpy as np, polyad as pa
     >>> @pa.jit
@@ -60,7 +64,7 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
     (120.0, 120.0)
     """
     options = {"static_argnums": static_argnums, "static_argnames": static_argnames,
-               "donate_argnums": donate_argnums, "donate_argnames": donate_argnames}  # fmt: skip
+               "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "passes": passes}  # fmt: skip
     if f is None:
         return functools.partial(jit, **options)
     if isinstance(f, (staticmethod, classmethod)):
@@ -84,16 +88,18 @@ class Jitted:
     """A function under jit. quick: the short way for arguments like the last ones, or None; asking: kinds of calls of
     itself for which it asks Python for values."""
 
-    def __init__(self, f, **options):
+    def __init__(self, f, passes=None, **options):
         if not callable(f):
             raise DTypeError(f"jit: {describe(f)} is no function")
+        name = getattr(f, "__name__", type(f).__name__)
         for test in (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction):
-            if test(f):
+            if test(f) or test(vars(type(f)).get("__call__")):
                 raise StructureError(
-                    f"jit({f.__name__}): it is a generator or coroutine, which runs bit by bit after the call; return a list, "
+                    f"jit({name}): it is a generator or coroutine, which runs bit by bit after the call; return a list, "
                     "and put jit on what is called for each element"
                 )
-        self.f, self.name = f, f"jit({getattr(f, '__name__', type(f).__name__)})"
+        self.f, self.name = f, f"jit({name})"
+        self.passes = None if passes is None else checked(self.name, passes)
         self.arguments = Arguments(f, self.name, **options)
         self.lock = threading.Lock()
         self.clear()

@@ -66,7 +66,7 @@ def divide(x, y, /):
 
 @elementwise(
     kernel=None,
-    c="({0} == 0 ? 0 : {0} * {1})",
+    c={"biuf": "unless_zero({0}, {0} * {1})", "c": "unless_zero({0}, multiply({0}, {1}))"},
     samples=[*two, *two_complex, case(lambda rng: np.array([0.0, 2.0, 0.0]), normal(3))],
 )
 def masked_product(x, y, /):
@@ -94,7 +94,7 @@ masked_product.rule("vjp")([lambda ct, z, x, y: masked_product(ct, y), lambda ct
 
 @elementwise(
     kernel=None,
-    c="({0} == 0 ? 0 : {0} / {1})",
+    c={"biuf": "unless_zero({0}, {0} / {1})", "c": "unless_zero({0}, divide({0}, {1}))"},
     samples=[case(normal(3), positives(3)), case(lambda rng: np.array([0.0, 2.0]), positives(3, 2)),
              case(complex_normal(3), complex_normal(3))],
 )  # fmt: skip

@@ -80,7 +80,6 @@ def isfinite(x, /):
         case(booleans(3), complex_normal(3), normal(3)),
     ],
     c="{0} ? {1} : {2}",
-    selects=True,
 )
 def where(condition, x, y, /):
     """x where the condition is true, y elsewhere, element by element.

@@ -15,7 +15,7 @@ from ..card import case, complex_normal, composite, normal
 from .arithmetic import multiply
 from .create import arange_like
 from .indexing import getitem
-from .linalg import matmul
+from .linalg import counted, matmul
 from .products import rearranged
 from .reduce import sum
 
@@ -170,7 +170,8 @@ def contract(*arrays, subscripts, optimize="auto"):
     spread = [tuple(a for a, n in zip(labels, shape_of(x)) if n == lengths[a]) for x, labels in zip(arrays, inputs)]
     holders = Counter(a for labels in spread for a in set(labels))
     xs = []
-    for x, labels, kept in zip(arrays, inputs, spread):
+    for i, (x, labels, kept) in enumerate(zip(arrays, inputs, spread)):
+        x = counted(x, arrays[i - 1])
         x = x if kept == labels else rearranged(x, tuple(range(len(labels))), tuple(lengths[a] for a in kept))
         x, kept = _diagonals(x, kept)
         xs.append(_summed(x, kept, {a for a in kept if holders[a] == 1 and a not in output}))

@@ -6,11 +6,14 @@ Their kernels are SciPy's; derivatives that no library has (by the shape paramet
 
 import math
 
+import numpy as np
+
 from ...dispatch import DTypeError
-from ..avals import dtype_of, is_number
+from ..avals import dtype_of, is_number, number_kind
 from ..card import above_one, case, composite, elementwise, integers, positives
 from .arithmetic import add, divide, multiply, negative, remainder, subtract
 from .compare import equal, where
+from .complex import astype
 from .exponential import exp, log
 from .special import above_zero, fraction, no_slope, special, xlog1py, xlogy
 
@@ -57,7 +60,9 @@ def polygamma(n, x, /):
         return multiply((-1.0) ** (n + 1) * math.factorial(n), zeta(n + 1.0, x))
     signed = multiply(subtract(multiply(2.0, remainder(n, 2)), 1.0), gamma(add(n, 1.0)))
     at_zero = equal(n, 0)
-    return where(at_zero, digamma(x), multiply(signed, zeta(add(where(at_zero, 1, n), 1.0), x)))
+    y = where(at_zero, digamma(x), multiply(signed, zeta(add(where(at_zero, 1, n), 1.0), x)))
+    single = number_kind(n) and dtype_of(x) in (np.float16, np.float32)  # a number promotes nothing
+    return astype(y, dtype=np.float32) if single else y
 
 
 _by_order = "the derivative of a zeta function by its exponent has no kernel"

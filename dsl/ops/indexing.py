@@ -149,6 +149,11 @@ def index_transpose(i, ct, y, x, *arrays, spec):
     return index_add(zeros_like(x, dtype_of(ct)), ct, *arrays, spec=spec)
 
 
+@index.rule("add_to")
+def index_add_to(total, ct, y, x, *arrays, spec):
+    return index_add(total, ct, *arrays, spec=spec)
+
+
 @index.rule("accumulate")
 def index_accumulate(total, ct, y, x, *arrays, spec):
     """Add the cotangent to that of all elements; NumPy arrays only."""

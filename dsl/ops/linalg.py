@@ -5,10 +5,11 @@ import math
 import numpy as np
 
 from ...dispatch import ShapeError, describe
-from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
+from ..avals import Aval, dtype_of, ndim_of, normalize_axis, number_kind, shape_of
 from ..card import bilinear, case, complex_normal, composite, normal
 from .arithmetic import multiply
 from .complex import conj
+from .create import beside
 from .matrices import pad_lanes
 from .reduce import sum
 from .shape import expand_dims, matrix_transpose, moveaxis, ravel, reshape, transpose
@@ -141,6 +142,11 @@ def _lanes_of_columns(x, y):
     return transpose(reshape(z, shape=(shape_of(x)[0], size, m)), axes=(1, 0, 2))
 
 
+def counted(x, example):
+    """x; but a Python number as an array, where NumPy's dtypes do: only operations on elements take numbers as weak."""
+    return reshape(beside(x, example), shape=()) if number_kind(x) else x
+
+
 @composite(
     samples=[
         case(normal(3), normal(3)), case(normal(2, 3), normal(3, 2)), case(normal(2, 3), 2.0),
@@ -154,7 +160,7 @@ def dot(x, y, /):
     axes of x, then those of y; `matmul` goes through the leading axes of both together. Raises ShapeError.
     """
     if not ndim_of(x) or not ndim_of(y):
-        return multiply(x, y)
+        return multiply(counted(x, y), counted(y, x))
     if ndim_of(x) < 2 or ndim_of(y) < 3:
         return matmul(x, y)
     *lead, k, m = shape_of(y)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ...dispatch import DTypeError, ShapeError, describe
-from ..avals import dtype_of, is_number, reduced_axes, shape_of
+from ..avals import dtype_of, is_number, number_kind, reduced_axes, shape_of
 from ..libraries import asarray_like
 from .arithmetic import add, ceil, divide, floor, maximum, minimum, multiply, remainder, rint, subtract
 from .compare import equal, greater_equal, isnan, logical_and, logical_not, where
@@ -125,8 +125,8 @@ def order_statistics(name, x, q, axis, places, keepdims, ignore_nan=False):
         raise ShapeError(f"{name}: {describe(x)} has no elements over axis {axis}")
     rest = shape_of(ordered)[1:]
     _check_fraction(name, q)
-    weak, lead = is_number(q), shape_of(q)  # a Python number does not promote the result
-    q = reshape(asarray_like(q, x) if weak else q, shape=(-1, *(1,) * len(rest)))
+    weak, lead = number_kind(q), shape_of(q)  # a Python number does not promote the result
+    q = reshape(asarray_like(q, x) if is_number(q) else q, shape=(-1, *(1,) * len(rest)))
     nans = dtype_of(x).kind == "f"
     count = n
     if ignore_nan and nans:  # in q's dtype, which places have, too

@@ -9,7 +9,7 @@ from .arithmetic import multiply, subtract
 from .complex import conj
 from .create import beside
 from .indexing import getitem
-from .linalg import matmul
+from .linalg import counted, matmul
 from .shape import expand_dims, moveaxis, ravel, reshape, squeeze, stack, transpose
 
 
@@ -76,7 +76,7 @@ def tensordot(x, y, /, axes=2):
 def inner(x, y, /):
     """Sum of products over the last axes of x and y, without conjugation. Raises ShapeError if their lengths differ."""
     if not ndim_of(x) or not ndim_of(y):
-        return multiply(x, y)
+        return multiply(counted(x, y), counted(y, x))
     if shape_of(x)[-1] != shape_of(y)[-1]:
         raise ShapeError(f"inner: the last axes of {describe(x)} and {describe(y)} differ in length")
     return tensordot(x, y, axes=((-1,), (-1,)))

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from ..avals import dtype_of, ndim_of, reduced_axes, shape_of
+from ...dispatch import ShapeError, describe
+from ..avals import Aval, dtype_of, ndim_of, reduced_axes, shape_of
 from ..card import booleans, case, complex_normal, composite, distinct, normal, reduction
 from .arithmetic import divide, multiply
 from .compare import equal
@@ -81,6 +82,16 @@ def _extremum(name):
     def declare(prototype):
         samples = [case(distinct(2, 3)), *[case(distinct(2, 3, 2), axis=a, keepdims=a == 0) for a in (0, (0, -1))]]
         function = reduction(samples=samples)(prototype)
+
+        def shape(x, axis=None, keepdims=False):
+            axes = reduced_axes(name, x, axis)
+            lengths = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
+            if 0 in x.shape and 0 not in lengths:
+                raise ShapeError(f"{name} of {describe(x)}: there is nothing to reduce, and no number to stand for that; give "
+                                 "another axis, or ask for the length first")  # fmt: skip
+            return Aval(lengths, x.dtype)
+
+        function.rule("shape")(shape)
 
         def jvp(dxs, y, x, axis=None, keepdims=False):
             return sum(multiply(dxs[0], _holders(name, y, x, axis, keepdims)), axis=axis, keepdims=keepdims)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...dispatch import ShapeError, describe
-from ..avals import dtype_of, is_number, ndim_of, normalize_axis, reduced_axes, shape_of
+from ..avals import dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, integers, normal, positives
 from .arithmetic import add, divide, maximum, minimum, multiply, negative, over_or_zero, remainder, subtract
 from .compare import equal, greater, greater_equal, isnan, less, less_equal, logical_and, where
@@ -66,7 +66,7 @@ def _slope(x, h, axis, order):
         weights = divide(negative(b), multiply(a, both)), divide(subtract(b, a), multiply(a, b)), divide(a, multiply(b, both))
         inner = _weighted(weights, (part(None, -2), part(1, -1), part(2, None)))
     else:
-        inner = divide(subtract(part(2, None), part(None, -2)), 2.0 * h if is_number(h) else multiply(2.0, h))
+        inner = divide(subtract(part(2, None), part(None, -2)), 2.0 * h)
     return concatenate([_end_slope(x, h, axis, order, False), inner, _end_slope(x, h, axis, order, True)], axis=axis)
 
 

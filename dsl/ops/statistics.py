@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...dispatch import ShapeError, describe
-from ..avals import dtype_of, is_number, ndim_of, normalize_axis, reduced_axes, shape_of
+from ..avals import dtype_of, is_number, ndim_of, normalize_axis, number_kind, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, distinct, integers, normal
 from .arithmetic import add, clip, divide, maximum, multiply, square, subtract
 from .compare import equal, where
@@ -118,7 +118,7 @@ _percent = lambda rng: rng.uniform(10, 90, 3)
 
 def fraction(percent):
     """Of a Python number a Python number, which does not promote the result."""
-    return percent / 100.0 if is_number(percent) else divide(percent, 100.0)
+    return percent / 100.0 if number_kind(percent) else divide(percent, 100.0)
 
 
 @composite(samples=[case(distinct(5), 30.0), case(distinct(3, 4), _percent, axis=1), case(distinct(6), 37.0, method="lower")])

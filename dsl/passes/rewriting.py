@@ -4,7 +4,7 @@ import numpy as np
 
 from ..ir import Equation, Program, Var
 
-SEARCHED = 1 << 16  # elements up to which a constant is searched for a single value
+AT_ONCE = 1 << 14  # elements of a constant that are compared at a time
 
 
 def replaced(program, rewrite, constants=None):
@@ -42,8 +42,11 @@ def single(x):
     """The one value of all elements of a NumPy array, as a NumPy scalar; None if there are several (to the bit)."""
     if isinstance(x, np.generic):
         return x
-    if not isinstance(x, np.ndarray) or not 0 < x.size <= SEARCHED:
+    if not isinstance(x, np.ndarray) or not x.size:
         return None
-    first = x.reshape(-1)[0]
-    same = np.ascontiguousarray(x).tobytes() == first.tobytes() * x.size
+    first = x[(0,) * x.ndim]
+    if not any(x.strides):
+        return first
+    flat, part = np.ascontiguousarray(x).reshape(-1), first.tobytes() * min(x.size, AT_ONCE)
+    same = all(part.startswith(flat[i : i + AT_ONCE].tobytes()) for i in range(0, x.size, AT_ONCE))
     return first if same else None

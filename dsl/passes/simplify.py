@@ -1,79 +1,17 @@
 """Algebraic simplification: identities that hold for every number, NaN, infinities and signed zeros included."""
 
-import numpy as np
-
 from ..avals import is_number
-from ..ir import Equation, Var
-from ..ops.indexing import Slice
+from ..ir import Var
 from ..ops.shape import full_permutation
-from .rewriting import replaced, single
+from .rules import Rules, again, equals, fits
 
-RULES = {}
+RULES = Rules()
+rule = RULES.rule
 
 
 def simplify(program):
-    """The program with x·1, x/1, x-0, --x, x**2, double transposes and reshapes, whole slices and the like replaced."""
-    context = Context(program)
-
-    def rewrite(e):
-        rule = RULES.get(e.op.card.name) if len(e.outputs) == 1 else None
-        answer = rule(e, context) if rule is not None else None
-        if isinstance(answer, Var) or (answer is not None and not isinstance(answer, Equation)):
-            answer = [answer]
-        if not isinstance(answer, list):
-            context.makers.update(dict.fromkeys(e.outputs, answer or e))
-        return answer
-
-    return replaced(program, rewrite)
-
-
-class Context:
-    """What is known of a program's values: constants, and the equations so far."""
-
-    def __init__(self, program):
-        self.constants, self.makers = dict(program.constants), {}
-
-    def value(self, v):
-        """The number that an atom is, or that all elements of a constant are; None for others."""
-        if not isinstance(v, Var):
-            return v
-        return single(self.constants[v]) if v in self.constants else None
-
-    def made_by(self, v, name):
-        """The equation that makes v, if it is of this operation."""
-        e = self.makers.get(v) if isinstance(v, Var) else None
-        return e if e is not None and e.op.card.name == name else None
-
-
-def rule(*names):
-    def register(function):
-        RULES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-def operations(name):
-    from ..card import operations as table
-
-    return table[name]
-
-
-def fits(e, v):
-    """Whether the result of an equation can be v itself."""
-    return isinstance(v, Var) and v.aval == e.outputs[0].aval
-
-
-def equals(value, number):
-    """Whether a known value is this number, its sign included."""
-    if value is None or isinstance(value, (bool, np.bool_)):
-        return False
-    return value == number and np.signbit(np.real(value)) == np.signbit(number) and np.imag(value) == 0
-
-
-def again(e, name, *inputs, **params):
-    """Another operation in the place of e."""
-    return Equation(operations(name), list(inputs), params, e.outputs)
+    """The program with x·1, x/1, x-0, --x, x**2, double transposes and reshapes and the like replaced."""
+    return RULES(program)
 
 
 @rule("multiply")
@@ -85,6 +23,20 @@ def multiply(e, c):
         if fits(e, a) and equals(c.value(b), -1.0) and e.outputs[0].aval.dtype.kind == "f":
             return again(e, "negative", a)
     return again(e, "square", x) if x is y and fits(e, x) else None
+
+
+@rule("masked_product")
+def masked_product(e, c):
+    x, y = e.inputs
+    value = c.value(x)
+    return None if value is None or value == 0 else multiplied(e, x, y, c)
+
+
+def multiplied(e, x, y, c):
+    """x · y for a masked product whose x is not zero anywhere."""
+    product = again(e, "multiply", x, y)
+    simpler = multiply(product, c)
+    return product if simpler is None else simpler
 
 
 @rule("divide")
@@ -170,15 +122,3 @@ def transpose(e, c):
     both = tuple(first[a] for a in order)
     source = inner.inputs[0]
     return source if both == tuple(range(len(both))) else again(e, "transpose", source, axes=both)
-
-
-@rule("index")
-def index(e, c):
-    x, spec = e.inputs[0], e.params["spec"]
-    whole = all(part is Ellipsis or (isinstance(part, Slice) and part in _wholes(n)) for part, n in zip(spec, x.aval.shape))
-    plain = len(e.inputs) == 1 and Ellipsis not in spec and len(spec) <= x.aval.ndim
-    return x if plain and whole and fits(e, x) else None
-
-
-def _wholes(n):
-    return ((None, None, None), (0, None, None), (None, n, None), (0, n, None), (None, None, 1), (0, n, 1))

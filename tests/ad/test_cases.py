@@ -190,7 +190,7 @@ def test_gradient(row, gradient):
 
 
 def test_overflow_of_a_product_c22():
-    """By reverse mode: forward mode multiplies the zero of a direction by the infinite slope."""
+    """By reverse mode; forward mode has 0 · inf for the second number: conventions.md states both."""
     with np.errstate(over="ignore"):
         found = pa.grad(lambda a: a[0] * pa.exp(-a[1]))(np.array([1.0, -1000.0]))
     close(found, [np.inf, -np.inf])

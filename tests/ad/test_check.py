@@ -252,3 +252,17 @@ def test_a_difference_where_the_slope_is_zero_is_said_without_a_ratio():
     straight_through.defvjp(lambda x: (pa.round(x), None), lambda saved, ct: (ct,))
     with says(AssertionError, "forward mode disagrees with finite differences", "where they give 0"):
         pa.check_grads(straight_through, (X,), order=1)
+
+
+def test_arrays_of_callable_trees_are_varied():
+    scaled = pa.custom_vjp(lambda w, x: pa.sum(w * x))
+    scaled.defvjp(lambda w, x: (pa.sum(w * x), w), lambda w, ct: (None, ct * w))  # wrong by w
+    model = lambda w: lambda x: scaled(w, x)
+    pa.check_grads(model(X), (X,), modes="reverse")  # what a plain function captures is a constant
+    with says(AssertionError, "disagrees", "by the function's w"):
+        pa.check_grads(pa.closure(model(X)), (X,))
+    with says(AssertionError, "disagrees", "argument 0.w"):
+        pa.check_grads(lambda f, x: f(x), (pa.closure(model(X)), X))
+    pa.check_grads(pa.closure(lambda x, w=None, captured=X: pa.sum(x)), (X,))
+    right = lambda w: lambda x: pa.sum(pa.sin(w * x))
+    pa.check_grads(pa.closure(right(X)), (X,))

@@ -99,8 +99,8 @@ def test_derivative_of_integers():
     ],
 )
 def test_results_without_gradient(f, error, parts):
-    for transform in (pa.grad, pa.value_and_grad, pa.hessian):
-        with says(error, "grad(<lambda>)", "one real number", *parts):
+    for transform in (pa.grad, pa.value_and_grad, pa.hessian, pa.sparse_hessian):
+        with says(error, f"{transform.__name__}(<lambda>)", "one real number", *parts):
             transform(f)(np.ones(2))
 
 
@@ -423,7 +423,7 @@ def test_hvp():
         pa.hvp(loss, np.ones(3), np.ones(3) * 1j)
     with says(pa.StructureError, "hvp(<lambda>)", "tangent of argument 0", "'a'", "'b'"):
         pa.hvp(lambda p: p["a"], {"a": 1.0}, {"b": 1.0})
-    with says(pa.ShapeError, "grad(sin)", "one real number", "sum or mean"):
+    with says(pa.ShapeError, "hvp(sin)", "one real number", "sum or mean"):
         pa.hvp(pa.sin, X, X)
 
 

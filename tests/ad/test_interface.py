@@ -167,10 +167,10 @@ def test_hvp_of_trees():
     close(found["b"], 2)
 
 
-@pytest.mark.parametrize(("rows", "mode"), [(2, "jacrev"), (5, "jacfwd"), (3, "jacfwd")])
+@pytest.mark.parametrize(("rows", "mode"), [(2, "by_rows"), (5, "by_columns"), (3, "by_columns")])
 def test_jacobian_chooses_the_mode(rows, mode, monkeypatch):
     used = []
-    for name in ("jacfwd", "jacrev"):
+    for name in ("by_columns", "by_rows"):
         original = getattr(jacobians, name)
         monkeypatch.setattr(jacobians, name, lambda *a, name=name, original=original: used.append(name) or original(*a))
     m = np.arange(rows * 3.0).reshape(rows, 3)

@@ -3,31 +3,10 @@
 import autograd
 import autograd.numpy as anp
 import numpy as np
+from functions import chain, network
 from timing import ratio
 
 import polyad as pa
-
-
-def chain(library):
-    """50 rounds of sin(x)*0.9+0.1, summed."""
-
-    def f(x):
-        for _ in range(50):
-            x = library.sin(x) * 0.9 + 0.1
-        return library.sum(x)
-
-    return f
-
-
-def mlp(library):
-    """Squared error of a network 16-32-32-4 on a batch of 16."""
-
-    def f(params, x, y):
-        for w, b in params:
-            x = library.tanh(library.matmul(x, w) + b)
-        return library.mean((x - y) ** 2)
-
-    return f
 
 
 def rosenbrock(x):
@@ -82,7 +61,7 @@ def rows():
     rng = np.random.default_rng(0)
     params = [(rng.normal(size=(n, m)), np.zeros(m)) for n, m in ((16, 32), (32, 32), (32, 4))]
     a, b = rng.normal(size=(16, 16)), rng.normal(size=(16, 4))
-    ours_mlp, theirs_mlp = pa.grad(mlp(pa)), autograd.grad(mlp(anp))
+    ours_mlp, theirs_mlp = pa.grad(network(pa)), autograd.grad(network(anp))
     np.testing.assert_allclose(ours_mlp(params, a, b)[0][0], theirs_mlp(params, a, b)[0][0])
     yield "grad, network 16-32-32-4", "autograd", ratio(
         lambda: ours_mlp(params, a, b), lambda: theirs_mlp(params, a, b)), 1 / 3  # fmt: skip

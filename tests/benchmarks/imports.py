@@ -1,6 +1,7 @@
 """Start-up: the time of `import polyad` in a new process against `import jax`, and what must not come with it."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 import time
@@ -11,9 +12,12 @@ HEAVY = ("cupy", "mpi4py", "scipy", "matplotlib", "pandas")
 def import_time(module, repeat=5):
     """Seconds a new process needs to import a module, less those of an empty process; minimum of several."""
 
+    # with compiled modules kept, as an installation keeps them
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
     def run(code):
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)
+        subprocess.run([sys.executable, "-c", code], check=True, env=kept)
         return time.perf_counter() - start
 
     run(f"import {module}")  # fill the disk cache

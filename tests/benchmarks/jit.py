@@ -6,29 +6,12 @@ import warnings
 import jax
 import jax.numpy as jnp
 import numpy as np
+from functions import chain, network
 from timing import ratio
 
 import polyad as pa
 
 jax.config.update("jax_enable_x64", True)
-
-
-def network(library):
-    def f(params, x, y):
-        for w, b in params:
-            x = library.tanh(x @ w + b)
-        return library.mean((x - y) ** 2)
-
-    return f
-
-
-def chain(library):
-    def f(x):
-        for _ in range(50):
-            x = library.sin(x) * 0.9 + 0.1
-        return library.sum(x)
-
-    return f
 
 
 def branching(x):

@@ -5,7 +5,7 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from codegen import chain, hvp, layers, logistic, network, normalized, rosenbrock, ten_rounds
+from functions import chain, hvp, layers, logistic, network, normalized, rosenbrock, ten_rounds
 from timing import ratio
 
 import polyad as pa
@@ -110,6 +110,77 @@ def work():
     yield "bundle adjustment, 2000 Jacobians 2×14", ours, theirs, seen, 0.5
 
 
+def filtered(library, scan, solve):
+    """Log-likelihood of observations by a Kalman filter."""
+
+    def f(a, h, ys):
+        def step(carry, y):
+            m, s = carry
+            m, s = a @ m, a @ s @ a.T + 0.1 * library.eye(4)
+            t, r = h @ s @ h.T + 0.1 * library.eye(2), y - h @ m
+            gain = solve(t, h @ s).T
+            return (m + gain @ r, s - gain @ h @ s), r @ solve(t, r)
+
+        return library.sum(scan(step, (library.zeros(4), library.eye(4)), ys)[1])
+
+    return f
+
+
+def attention(library, softmax):
+    """Attention to what came before."""
+
+    def f(q, k, v):
+        seen = library.tril(library.ones((q.shape[-2], q.shape[-2]), dtype=bool))
+        return softmax(library.where(seen, q @ library.swapaxes(k, -1, -2) / 6.0, -1e9), axis=-1) @ v
+
+    return f
+
+
+def leapfrog(library, fori_loop, grad):
+    """Steps of a Hamiltonian sampler on a quartic potential."""
+    force = grad(lambda q: library.sum(q**4 / 4 + q * q))
+
+    def f(q, p):
+        def step(i, state):
+            q, p = state
+            p = p - 0.05 * force(q)
+            q = q + 0.1 * p
+            return q, p - 0.05 * force(q)
+
+        return fori_loop(0, 20, step, (q, p))
+
+    return f
+
+
+def breadth(rng):
+    """Programs of the kinds that people write, each to be no slower than JAX's: as `work`."""
+    normal = lambda *shape: rng.normal(size=shape)
+    ours, theirs = filtered(pa, pa.scan, pa.linalg.solve), filtered(jnp, jax.lax.scan, jnp.linalg.solve)
+    system = normal(4, 4) * 0.3, normal(2, 4), normal(100, 2)
+    yield "Kalman filter, 100 steps", ours, theirs, system, 1.0
+    yield "grad, Kalman filter, 100 steps", pa.grad(ours), jax.grad(theirs), system, 1.0
+    heads = normal(4, 64, 32), normal(4, 64, 32), normal(4, 64, 32)
+    ours, theirs = attention(pa, pa.softmax), attention(jnp, jax.nn.softmax)
+    sums = [lambda *xs, f=f, library=library: library.sum(f(*xs) ** 2) for f, library in ((ours, pa), (theirs, jnp))]
+    yield "grad, masked attention 4×64×32", pa.grad(sums[0]), jax.grad(sums[1]), heads, 1.0
+    pool = lambda library: lambda x: library.max(library.reshape(x, (8, 8, 16, 2, 16, 2)), (3, 5))
+    yield "2×2 max pooling, 8×8×32×32", pool(pa), pool(jnp), (normal(8, 8, 32, 32),), 1.0
+    yield "row times matrix, 300", lambda x, a: x @ a, lambda x, a: x @ a, (normal(300), normal(300, 300)), 1.0
+    matrices = normal(200, 3, 3) + 3 * np.eye(3)
+    yield "200 inverses 3×3", pa.linalg.inv, jnp.linalg.inv, (matrices,), 1.0
+    yield "solve, n = 4", pa.linalg.solve, jnp.linalg.solve, (normal(4, 4) + 8 * np.eye(4), normal(4)), 1.0
+    logdet = lambda library: lambda a: library.sum(library.log(library.diagonal(library.linalg.cholesky(a))))
+    spd = (lambda a: a @ a.T + np.eye(30))(normal(30, 30))
+    yield "grad, log-determinant by Cholesky, n = 30", pa.grad(logdet(pa)), jax.grad(logdet(jnp)), (spd,), 1.0
+    ours, theirs = leapfrog(pa, pa.fori_loop, pa.grad), leapfrog(jnp, jax.lax.fori_loop, jax.grad)
+    yield "20 leapfrog steps, n = 20", ours, theirs, (normal(20), normal(20)), 1.0
+    knots = np.sort(normal(50))
+    yield "interpolation, 2000 places", pa.interp, jnp.interp, (normal(2000), knots, normal(50)), 1.0
+    z = normal(20000) + 1j * normal(20000)
+    polar = lambda library: lambda z: library.abs(z) + library.angle(z)
+    yield "polar form, 20000 complex numbers", polar(pa), polar(jnp), (z,), 1.0
+
+
 def compared(ours, theirs, args):
     """(our time, JAX's time) in µs, results equal."""
     mine, compiled, given = pa.jit(ours), jax.jit(theirs), jax.tree.map(jnp.asarray, args)
@@ -136,5 +207,5 @@ def rows():
         yield f"first call: {name}", "jax.jit", first(ours, theirs, args), None
     for name, ours, theirs, args, _ in work():
         yield f"again from disk: {name}", "jax.jit", first(ours, theirs, args), 1 / 3
-    for name, ours, theirs, args, reach in work():
+    for name, ours, theirs, args, reach in (*work(), *breadth(np.random.default_rng(0))):
         yield name, "jax.jit", compared(ours, theirs, args), reach

@@ -709,3 +709,18 @@ def test_without_a_compiler(monkeypatch):
         f = pa.jit(lambda x: pa.sin(x) if x[0] > 0 else -x, donate_argnums=0)
         for x in (x3, -x3, x3, -x3):
             close(f(x.copy()), np.sin(x) if x[0] > 0 else -x)
+
+
+def test_constants_of_one_value_are_part_of_the_program():
+    """Seeds of gradients and the like: no memory is read for them."""
+    f = pa.jit(pa.grad(lambda x: pa.sum(pa.sin(x) * np.full(300, 2.0))))
+    np.testing.assert_allclose(f(np.ones(300)), 2 * np.cos(np.ones(300)))
+    (program,) = pa.jit.programs(f)
+    assert len(program.inputs) == 1
+    weights = np.array([1.0, 2.0, 3.0])
+    g = pa.jit(lambda x: x * weights)  # one that f reads from outside is looked up, whatever its values
+    np.testing.assert_array_equal(g(np.ones(3)), weights)
+    weights[:] = 5.0
+    np.testing.assert_array_equal(g(np.ones(3)), [5.0, 5.0, 5.0])
+    weights[0] = 6.0
+    np.testing.assert_array_equal(g(np.ones(3)), [6.0, 5.0, 5.0])

@@ -22,12 +22,16 @@ def write(text):
     return make
 
 
+def libraries(path):
+    return sorted([p.name for p in path.iterdir() if p.name != ".looked"])
+
+
 def test_what_is_built_is_found(tmp_path):
     cache = Cache(tmp_path / "made")
     assert cache.path.stat().st_mode & 0o777 == 0o700 and cache.find("key") is None
     path, complaint = cache.build("key", write(b"code"))
     assert complaint is None and cache.find("key") == path and path.read_bytes().startswith(b"code")
-    assert cache.build("other", lambda path: "no") == (None, "no") and [p.name for p in cache.path.iterdir()] == ["key.so"]
+    assert cache.build("other", lambda path: "no") == (None, "no") and libraries(cache.path) == ["key.so"]
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b"x" + b[1:], lambda b: b"", lambda b: b + b"more"])
@@ -49,8 +53,17 @@ def test_unused_files_go_first(tmp_path):
         path, _ = cache.build(f"key{k}", write(b"c" * 900))
         os.utime(path, (time.time() - 100 + k,) * 2)
     cache.find("key1")  # was just used
+    os.utime(cache.path / ".looked", (time.time() - 3600,) * 2)
     cache.build("last", write(b"c" * 900))
     assert cache.find("key1") and cache.find("last") and not cache.find("key0") and not cache.find("key2")
+
+
+def test_the_whole_directory_is_not_looked_through_each_time(tmp_path, monkeypatch):
+    cache, looks = Cache(tmp_path), []
+    monkeypatch.setattr(Cache, "trim", lambda self, keep=None: looks.append(keep))
+    for k in range(3):
+        cache.build(f"key{k}", write(b"code"))
+    assert len(looks) == 1
 
 
 def test_unfinished_files_of_others_go_when_they_are_old(tmp_path):
@@ -59,7 +72,7 @@ def test_unfinished_files_of_others_go_when_they_are_old(tmp_path):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (time.time() - age,) * 2)
     cache.trim()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["new-young"]
+    assert libraries(tmp_path) == ["new-young"]
 
 
 @pytest.mark.parametrize("kind", ["file", "foreign", "link"])
@@ -75,6 +88,51 @@ def test_a_directory_that_is_not_ours_is_replaced_with_a_warning(tmp_path, monke
     with pytest.warns(RuntimeWarning, match="POLYAD_CACHE_DIR"):
         cache = Cache(path)
     assert cache.path != path and cache.build("key", write(b"code"))[0] is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="for root every directory can be written")
+def test_a_directory_that_cannot_be_written(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.warns(RuntimeWarning, match="cannot be used .Permission den.*POLYAD_CACHE_DIR"):
+            Cache(tmp_path / "place")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_directory_that_cannot_be_made(tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch, pytest.warns(RuntimeWarning, match="cannot be used .Permission den.*POLYAD_CACHE_DIR"):
+        patch.setattr(type(tmp_path), "mkdir", refuse)
+        assert Cache(tmp_path / "place").path.parent != tmp_path
+
+
+def test_a_directory_that_is_removed_meanwhile_is_made_again(tmp_path):
+    cache = Cache(tmp_path / "place")
+    cache.path.rmdir()
+    path, complaint = cache.build("key", write(b"code"))
+    assert complaint is None and path.parent == tmp_path / "place" and cache.find("key") == path
+
+
+def full(*args):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_directory_that_is_full_is_left_with_a_warning(tmp_path, monkeypatch):
+    cache = Cache(tmp_path)
+
+    def make(path):
+        if path.is_relative_to(tmp_path):
+            full()
+        path.write_bytes(b"code")
+
+    with pytest.warns(RuntimeWarning, match="process only: .* cannot be written .No space left on device.*_DIR"):
+        path, complaint = cache.build("key", make)
+    assert complaint is None and cache.find("key") == path
+    with pytest.warns(RuntimeWarning, match="for this process only"):
+        assert cache.build("other", full)[1].endswith("(No space left on device)")
 
 
 def test_the_directory_is_named_by_the_environment(monkeypatch, tmp_path):
@@ -110,7 +168,7 @@ def same_as_eager(cpu):
 
 def test_a_corrupted_library_is_built_anew(fresh, cpu, monkeypatch):
     same_as_eager(cpu)
-    (path,) = fresh.path.iterdir()
+    (path,) = fresh.path.glob("*.so")
     before = path.read_bytes()
     path.unlink()  # the loaded file itself must not change
     path.write_bytes(before[:1000])
@@ -173,7 +231,7 @@ def test_many_processes_at_once(tmp_path):
     for process in started:
         out, err = process.communicate(timeout=280)
         assert out.strip() == b"right", err.decode()
-    assert len(list((tmp_path / "shared").iterdir())) == 1
+    assert len(libraries(tmp_path / "shared")) == 1
 
 
 def test_nothing_is_pickled():

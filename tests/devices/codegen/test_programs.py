@@ -1,5 +1,10 @@
 """Random programs, compiled, against the operations one by one; and single programs that are hard."""
 
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -10,7 +15,7 @@ from hypothesis import strategies as st
 import polyad as pa
 from polyad.devices.codegen.program import compiled, stretches
 from polyad.dsl.ir import check, evaluate
-from polyad.dsl.passes import PASSES, optimized
+from polyad.dsl.passes import TABLE, optimized
 
 UNARY = ("sin", "tanh", "exp", "negative", "square", "abs", "sqrt", "floor", "isnan", "sign")
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "less", "hypot", "logaddexp")
@@ -108,7 +113,7 @@ def test_random_programs(case):
         program = pa.make_ir(f)(*arrays)
         wanted = evaluate(program, arrays)
         better = program
-        for each in PASSES.values():
+        for each in TABLE.values():
             better = each(better)
             check(better)
             agree(evaluate(better, arrays), wanted, arrays[0].dtype)
@@ -334,3 +339,31 @@ def test_subclasses_and_lists_are_taken_as_arrays():
     for given_ in (x.view(Mine), list(x), x.astype(x.dtype.newbyteorder())):
         assert type(call(given_)[0]) is np.ndarray
         np.testing.assert_array_equal(call(given_)[0], x * 2.0)
+
+
+CLANG = (
+    "clang" if shutil.which("clang") else f"{sys.executable} -m ziglang cc" if importlib.util.find_spec("ziglang") else None
+)
+BY_CLANG = """
+import warnings
+import numpy as np
+import polyad as pa
+warnings.simplefilter("error")
+x = np.random.default_rng(0).normal(size=(70, 50))
+for f in (
+    lambda x: pa.sin(x) * 2 + pa.exp(-x * x), lambda x: pa.softmax(x, axis=1), lambda x: pa.tanh(x[:20, :20] @ x[:20, :20]),
+    pa.grad(lambda x: pa.sum(pa.tanh(x) ** 2)), lambda x: pa.abs(x * 1j + 1), lambda x: pa.linalg.solve(x[:4, :4], x[:4, 4]),
+    lambda x: pa.fori_loop(0, 50, lambda i, v: pa.sin(v) + 0.1, x[0]), lambda x: pa.cumsum(pa.at(x, 3).add(x[1]), axis=0),
+):
+    jitted = pa.jit(f)
+    np.testing.assert_allclose(jitted(x), f(x), rtol=1e-11, atol=1e-12)
+    assert len(pa.jit.source(jitted)) == 1
+"""
+
+
+@pytest.mark.skipif(CLANG is None, reason="there is no clang, nor ziglang, which brings one")
+def test_clang_compiles_it_too(tmp_path):
+    environment = {**os.environ, "CC": CLANG, "POLYAD_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-P", "-c", BY_CLANG]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr

@@ -1,0 +1,142 @@
+"""Forward mode for the commonest calls, of one array or of two without parameters: without lists of arguments, which would cost
+more than the operations themselves on small arrays (as in reverse.py)."""
+
+from numpy import float64, ndarray
+
+from ..dispatch import check_level
+from ..dsl import add, negative, subtract
+from ..dsl.ops.arithmetic import masked_product
+from .careful import product
+from .residuals import LARGE, elements
+from .rules import entry, match_tangent
+
+PLAIN = ("elementwise", "linear", "reduction", "bilinear")
+
+
+def pushed(generic, mine):
+    """A function (otherwise, cls) -> the target of an operation for values of forward mode at the places `mine`, where it has
+    so simple a form; None where it has not. otherwise: the target for large arrays and within slopes."""
+    card = generic.card
+    if generic.rules or card.kind not in PLAIN or card.collective:
+        return None
+    if len(mine) == 1:
+        rule = _of_one(generic)
+        return rule and (lambda otherwise, cls: _one(cls, generic, rule, otherwise))
+    if len(mine) == 2 and not generic.params:
+        rule = _of_two(generic, mine)
+        return rule and (lambda otherwise, cls: _two(cls, generic, rule, mine, otherwise))
+    return None
+
+
+def _one(cls, generic, rule, otherwise):
+    spread, name = generic.spread, generic.name
+
+    def run(x, **params):
+        r, v, dx = x.run, x.primal, x.tangent
+        if r.inner is not None:
+            return r.inner.capture(generic, (x,), params)
+        if dx is None or _size(v) >= LARGE:
+            return otherwise(x, **params)
+        if r.closed:
+            raise r.leaked()
+        y = spread(v, **params)
+        if isinstance(y, tuple):
+            return otherwise(x, **params)
+        return cls(y, _tangent(rule(dx, y, v, **params), y, cls, generic, name), r)
+
+    return run
+
+
+def _two(cls, generic, rule, mine, otherwise):
+    op, name = generic.function, generic.name
+    first, second = mine
+
+    def run(x, y):
+        r = x.run if first else y.run
+        if r.inner is not None:
+            return r.inner.capture(generic, (x, y), {})
+        v, dv = (x.primal, x.tangent) if first else (x, None)
+        w, dw = (y.primal, y.tangent) if second else (y, None)
+        if first and dv is None or second and dw is None:
+            return otherwise(x, y)
+        if _size(v) >= LARGE or _size(w) >= LARGE:
+            return otherwise(x, y)
+        if r.closed:
+            raise r.leaked()
+        if first and second and y.run is not r:
+            raise r.foreign(y.run)
+        z = op(v, w)
+        return cls(z, _tangent(rule(dv, dw, z, v, w), z, cls, generic, name), r)
+
+    return run
+
+
+def _size(x):
+    kind = type(x)
+    return x.size if kind is ndarray else 0 if kind is float64 or kind is float else elements(x)
+
+
+def _tangent(dy, y, cls, generic, name):
+    """A tangent brought to its value's space, if it is not in it."""
+    kind = type(dy)
+    if kind is type(y):
+        if kind is float64 or kind is ndarray and dy.shape == y.shape and dy.dtype is y.dtype:
+            return dy
+    else:
+        check_level(generic, dy, cls)
+    return match_tangent(dy, y, name)
+
+
+def _of_one(generic):
+    """The rule (dx, y, x, **params) -> dy of an operation of one array, or None."""
+    card = generic.card
+    if "jvp" in card.rules:
+        return None
+    if card.partials is not None:
+        return None if generic.params else _term(card, 0)
+    if (card.kind == "linear" or card.linear) and card.linear in (None, (0,)):
+        spread = generic.spread
+        return lambda dx, y, x, **params: spread(dx, **params)
+    return None
+
+
+def _of_two(generic, mine):
+    """The rule (dx, dy, z, x, y) -> dz of an operation of two arrays, or None."""
+    card, op = generic.card, generic.function
+    if "jvp" in card.rules:
+        return None
+    if card.kind == "bilinear":
+        if not mine[1]:
+            return lambda dx, dy, z, x, y: op(dx, y)
+        if not mine[0]:
+            return lambda dx, dy, z, x, y: op(x, dy)
+        return lambda dx, dy, z, x, y: add(op(dx, y), op(x, dy))
+    if card.partials is None:
+        return None
+    terms = [_term(card, i) if m else None for i, m in enumerate(mine)]
+    left, right = terms
+    if any(m and t is None for m, t in zip(mine, terms, strict=True)):
+        return None
+    if not mine[1]:
+        return lambda dx, dy, z, x, y: left(dx, z, x, y)
+    if not mine[0]:
+        return lambda dx, dy, z, x, y: right(dy, z, x, y)
+    if card.partials[1] == -1:
+        return lambda dx, dy, z, x, y: subtract(left(dx, z, x, y), dy)
+    return lambda dx, dy, z, x, y: add(left(dx, z, x, y), right(dy, z, x, y))
+
+
+def _term(card, i):
+    """The part (dx, y, *xs) -> dy of the tangent that comes from array i; None if it has no derivative."""
+    slope = entry(card.partials, i, card)
+    if slope is None:
+        return None
+    if slope == 1:
+        return lambda dx, y, *xs: dx
+    if slope == -1:
+        return lambda dx, y, *xs: negative(dx)
+    if card.singular:
+        return lambda dx, y, *xs: masked_product(dx, slope(y, *xs))
+    if len(card.partials) == 1:
+        return lambda dx, y, x: product.times(dx, slope(y, x))
+    return lambda dx, z, x, y: product.times(dx, slope(z, x, y))
