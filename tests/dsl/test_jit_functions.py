@@ -3,6 +3,7 @@ structure, exception, and arguments as they were."""
 
 import contextlib
 import copy
+import re
 import warnings
 
 import numpy as np
@@ -77,7 +78,7 @@ def _blocks(inner):
         st.tuples(condition, body, body).map(lambda d: [f"if {d[0]}:", *d[1], "else:", *d[2]]),
         st.tuples(condition, body).map(lambda d: [f"if {d[0]}:", *d[1]]),
         st.tuples(index, ended).map(lambda d: [f"for i in range({d[0]}):", "    y = y * 0.8 + i", *d[1]]),
-        st.tuples(condition, ended).map(lambda d: ["k = 0", f"while k < 3 and {d[0]}:", "    k += 1", *d[1]]),
+        st.tuples(condition, ended).map(lambda d: ["k = 0", f"while k < 3 and ({d[0]}):", "    k += 1", *d[1]]),
         st.tuples(risky, body, body).map(lambda d: ["try:", f"    {d[0]}", *d[1], f"except {ERRORS}:", *d[2]]),
         st.tuples(risky, body).map(lambda d: ["try:", f"    {d[0]}", "finally:", *d[1]]),
     )
@@ -97,10 +98,21 @@ simple = st.one_of(
     expression.map(lambda e: [f"h = lambda q, c={e[1]}: q * c + t", "y = h(y)"]),
     one_of(["t = sum([e for e in x if e > 0], t)"], ["t = len([e for e in y if e > t]) * u"]),
 )  # fmt: skip
+
+
+def _counted(lines):
+    """The lines with a counter of its own for each while, for one within another would start the other's again, without end."""
+    lines = list(lines)
+    for i, line in enumerate(lines):
+        if line.strip() == "k = 0":
+            lines[i : i + 3] = [re.sub(r"\bk\b", f"k{i}", part) for part in lines[i : i + 3]]
+    return lines
+
+
 statement = st.recursive(simple, _blocks, max_leaves=3)
 function = st.tuples(st.lists(statement, min_size=1, max_size=4), expression).map(
     lambda d: "\n".join([
-        "def f(x, t, n, flag, y, u=0.5):", *_indented([line for block in d[0] for line in block]),
+        "def f(x, t, n, flag, y, u=0.5):", *_indented(_counted([line for block in d[0] for line in block])),
         f"    return {{'a': {d[1][0]}, 'b': ({d[1][1]}, f'n={{n}}'), 'c': [y, t, n, flag]}}",
     ])
 )  # fmt: skip
