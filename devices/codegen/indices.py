@@ -68,10 +68,12 @@ class Buffer:
 
     def at(self, idx):
         """The place in memory of an element."""
-        place = ZERO
-        for i, s in zip(idx, self.strides, strict=True):
-            place = place + i * s
-        return place
+        const, terms = 0, {}
+        for i, step in zip(idx, self.strides, strict=True):
+            const += i.const * step
+            for name, c in i.terms:
+                terms[name] = terms.get(name, 0) + c * step
+        return Index(const, terms.items())
 
 
 def contiguous(shape):

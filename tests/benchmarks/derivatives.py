@@ -94,7 +94,7 @@ def rows():
     slope = pa.grad(chain(pa))
     _, linear = pa.linearize(slope, x)
     yield "linear part of the gradient of the chain", "jvp of it", ratio(
-        lambda: linear(x), lambda: pa.jvp(slope, (x,), (x,))), 0.6  # fmt: skip
+        lambda: linear(x), lambda: pa.jvp(slope, (x,), (x,))), 0.8  # fmt: skip
     tower = pa.derivative(pa.derivative(pa.derivative(pa.derivative(pa.derivative(tanh_chain)))))
     taylor = pa.derivatives(tanh_chain, 5)
     np.testing.assert_allclose(taylor(0.3)[5], tower(0.3))
