@@ -1,7 +1,7 @@
 """How followed values take part in control flow: in forward mode each is a value and a tangent one layer down; in reverse mode
 an operation runs forward now, keeps what it needs, and runs back later."""
 
-from ..dispatch import Array, Layer, captured, check_runs
+from ..dispatch import Array, captured, check_runs
 from ..dsl.axes import enclosing_axes
 from ..dsl.control.call import call
 from ..dsl.control.deep import deep_within, fill, quiet, remembered, unfinished, with_used
@@ -10,7 +10,7 @@ from ..dsl.control.subprograms import avals_out, decided, flat_program, lifted, 
 from ..dsl.ir import Var, evaluate
 from ..dsl.ops.create import zeros_like
 from ..dsl.partitioning import partition_program
-from ..dsl.tracing import Traced
+from ..dsl.tracing import in_trace
 from .forward import Dual, ForwardRun
 from .nodes import Joint
 from .passes import walked
@@ -68,18 +68,9 @@ def _forward(program, mine, at_least):
 def _forward_lift(run, args, params):
     """None where a trace follows the tangents alone, and Python knows the values: the program runs on these, and they stay
     known."""
-    if run.outer is not None and not run.outer.of_values and not any(map(traced, args)):
+    if run.outer is not None and not run.outer.of_values and not any(map(in_trace, args)):
         return None
     return ForwardLift(run)
-
-
-def traced(x):
-    """Whether a trace follows the value x, or one that it is made of, so that Python does not know it."""
-    while isinstance(x, Layer):
-        if isinstance(x, Traced):
-            return True
-        x = x.below
-    return False
 
 
 Dual.lift = classmethod(lifted("lift", _forward_lift))

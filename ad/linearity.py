@@ -12,8 +12,8 @@ from ..dsl.control.deep import deep
 from ..dsl.control.lifting import Lift
 from ..dsl.control.subprograms import lifted, subprogram
 from ..dsl.ir import evaluate
+from ..dsl.tracing import in_trace
 from .inputs import inputs_of, zero
-from .lifting import traced
 from .passes import push
 from .rules import unshared
 
@@ -52,7 +52,7 @@ class Marked(Layer):
         the programs are asked."""
         inside = lifted("lift", lambda run, args, params: MarkLift(run, generic.card.public))(cls, generic, types)
         outside = lambda *args, **params: invoke(generic.function, types, *args, **params)
-        return lambda *args, **params: (inside if any(map(traced, args)) else outside)(*args, **params)
+        return lambda *args, **params: (inside if any(map(in_trace, args)) else outside)(*args, **params)
 
 
 class MarkRun(Run):

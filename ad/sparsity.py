@@ -28,27 +28,13 @@ class Pattern(Layer):
     """
 
     __slots__ = ("run", "sets", "value")
+    holds = "value"
 
     def __init__(self, value, sets, run):
         self.value, self.sets, self.run = value, sets, run
 
-    @property
-    def shape(self):
-        return shape_of(self.value)
-
-    @property
-    def dtype(self):
-        return dtype_of(self.value)
-
-    @property
-    def below(self):
-        return self.value
-
     def concrete(self):
         return concrete(self.value)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.value!r})"
 
     @classmethod
     def target(cls, generic, types):

@@ -47,6 +47,7 @@ from .layers import (
     dtype_of,
     innermost_run,
     is_number,
+    layers_of,
     ndim_of,
     open_runs,
     refuse,

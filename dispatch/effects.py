@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from .errors import LeakedLayerError
-from .layers import Layer, open_runs, snapshot
+from .layers import Layer, layers_of, open_runs, snapshot
 
 _memory = ContextVar("polyad_effects", default=None)  # the `Remembered` of the code that is run, or None
 
@@ -25,7 +25,7 @@ def through_surroundings(generic, target):
         if memory is not None:
             return memory.recall(generic.name, lambda: run(*args, **params))
         runs = _witnesses()
-        if not all(any(r is run for x in args for r in _runs_of(x)) for run in runs):
+        if not all(any(part.run is run for x in args for part in layers_of(x)) for run in runs):
             return spread(within(args[0], runs), *args[1:], **params)
         deepest = max([x for x in args if isinstance(x, Layer)], key=lambda x: x.depth, default=None)
         perform = lambda: target(*args, **params)
@@ -43,12 +43,6 @@ def _witnesses():
         if run.records and run.of_values:
             break
     return runs
-
-
-def _runs_of(x):
-    while isinstance(x, Layer):
-        yield x.run
-        x = x.below
 
 
 def within(x, runs):

@@ -178,6 +178,13 @@ def snapshot(x):
     return y
 
 
+def layers_of(x):
+    """The layer values that x is made of, x first and each one layer further down; none for an array."""
+    while isinstance(x, Layer):
+        yield x
+        x = x.below
+
+
 _THREAD = "a thread started inside a transformation must run in a copied context (contextvars.copy_context().run)"
 
 

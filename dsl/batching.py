@@ -17,6 +17,7 @@ from ..dispatch import (
     Run,
     check_level,
     check_runs,
+    layers_of,
     open_runs,
     refuse,
     several,
@@ -284,24 +285,22 @@ class Replicated(_Lanes):
 def lanes_of(x):
     """The named axes of the maps around a value, under any layers -> whether it is the same in all lanes by a collective."""
     found = {}
-    while isinstance(x, Layer):
-        if isinstance(x, _Lanes):
-            found.setdefault(x.run.axis.name, isinstance(x, Replicated))
-        elif x.below is None:
-            found = {**x.lanes, **found}
-        x = x.below
+    for part in layers_of(x):
+        if isinstance(part, _Lanes):
+            found.setdefault(part.run.axis.name, isinstance(part, Replicated))
+        elif part.below is None:
+            found = {**part.lanes, **found}
     return found
 
 
 def replicated_axes(x):
     """The mapped axes along which a value, under any layers, is the same in all lanes by a collective."""
     found = []
-    while isinstance(x, Layer):
-        if isinstance(x, Replicated):
-            found.append(x.run.axis)
-        elif x.below is None:
-            found += [find_axis(name, "a derivative") for name, same in x.lanes.items() if same]
-        x = x.below
+    for part in layers_of(x):
+        if isinstance(part, Replicated):
+            found.append(part.run.axis)
+        elif part.below is None:
+            found += [find_axis(name, "a derivative") for name, same in part.lanes.items() if same]
     return found
 
 

@@ -15,6 +15,7 @@ from ..dispatch import (
     Run,
     check_runs,
     describe,
+    layers_of,
     open_runs,
     settled,
     several,
@@ -131,6 +132,11 @@ class _ByOperator(threading.local):
 
 
 _by_operator = _ByOperator()
+
+
+def in_trace(x):
+    """Whether a trace follows the value x, or one that it is made of, so that Python does not know it."""
+    return any(isinstance(part, Traced) for part in layers_of(x))
 
 
 def follow_numbers():

@@ -52,7 +52,7 @@ def load(text, pointers):
         key = key_of(text, words, flags)
         if key in _loaded:
             return _loaded[key]
-        library, complaint = _found(key) or _built(key, lambda target, flags=flags: _compile(words, flags, text, target))
+        library, complaint = _made(key, words, flags, text)
         if library is not None:
             _state["flags"][words] = sets.index(flags)
             _set_pointers(library, pointers)
@@ -69,7 +69,7 @@ def load(text, pointers):
 def functions(words):
     """The functions of the library that serves all others (runtime.py), which is made at first use."""
     key = key_of(runtime.SOURCE, words, runtime.FLAGS)
-    library, complaint = _found(key) or _built(key, lambda target: _compile(words, runtime.FLAGS, runtime.SOURCE, target))
+    library, complaint = _made(key, words, runtime.FLAGS, runtime.SOURCE)
     if library is None:
         raise NoCompiler(f"{' '.join(words)} does not compile the pool of threads: {complaint}")
     library.set_up(wanted())
@@ -81,6 +81,11 @@ def release_memory():
     """Give back the memory that is kept for temporaries of compiled programs."""
     if _state["runtime"] is not None:
         _state["runtime"].empty_shelf()
+
+
+def _made(key, words, flags, text):
+    """(library, complaint) from the disk, or else compiled: one of them is None."""
+    return _found(key) or _built(key, lambda target: _compile(words, flags, text, target))
 
 
 def _found(key):

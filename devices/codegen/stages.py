@@ -103,21 +103,18 @@ def _stages(lines, places, steps):
         return None
     placed += [(deepest, [n for n in dict.fromkeys(names_in(line, places)) if n in level], None, line) for line in steps]
     together = -(-deepest // MOST)
-    stages, between = [[] for _ in range(-(-deepest // together))], {}
+    stages = [[] for _ in range(-(-deepest // together))]
     placed = [(-(-at // together), *rest) for at, *rest in placed]
     level = {name: -(-max(at, 1) // together) for name, at in level.items()}
-    readers = {}  # name -> the stages beyond its own that read it
-    for at, uses, _, _ in placed:
-        for name in uses:
-            if level[name] < at:
-                readers.setdefault(name, []).append(at)
+    between = dict.fromkeys(name for at, uses, *_ in placed for name in uses if level[name] < at)
+    read = set()  # (name, stage that has it from the one that made it)
     for at, uses, made, line in placed:
         stage = stages[at - 1]
         for name in uses:
-            if level[name] < at and (name, at) not in between:
-                between[name, at] = True
+            if level[name] < at and (name, at) not in read:
+                read.add((name, at))
                 stage.append(f"{types[name]} {name} = {name}_tile[@];")
         stage.append(line)
-        if made in readers:
+        if made in between:
             stage.append(f"{made}_tile[@] = {made};")
-    return types, stages, list(readers)
+    return types, stages, list(between)

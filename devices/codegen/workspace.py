@@ -21,16 +21,14 @@ static struct {{ char *block; size_t size; }} kept[{SLOTS}];
 static size_t together = 0;
 
 static char *take(size_t size) {{
-  int best = -1;
   char *block = 0;
   pthread_mutex_lock(&shelf);
   for (int k = 0; k < {SLOTS}; k++) {{
-    if (kept[k].block && kept[k].size == size) {{ best = k; break; }}
-  }}
-  if (best >= 0) {{
-    block = kept[best].block;
-    kept[best].block = 0;
+    if (!kept[k].block || kept[k].size != size) continue;
+    block = kept[k].block;
+    kept[k].block = 0;
     together -= size;
+    break;
   }}
   pthread_mutex_unlock(&shelf);
   return block ? block : aligned_alloc(64, size);

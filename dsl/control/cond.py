@@ -11,7 +11,7 @@ from ..ops.arithmetic import maximum, minimum
 from ..ops.complex import astype
 from ..ops.shape import broadcast_to
 from ..source import tuple_of
-from ..tracing import Traced
+from ..tracing import in_trace
 from .deep import with_used
 from .recursion import CallsItself, choosing, finished, under_way
 from .subprograms import (
@@ -97,20 +97,12 @@ def _chosen(name, index, functions, operands):
     except CallsItself as signal:
         if signal.key != key or under_way(key):
             raise
-        if _in_trace(index) and not answered():
+        if in_trace(index) and not answered():
             raise ConcreteValueError(
                 f"{name}: a function in it calls the function around it, which a trace cannot follow to its end; put "
                 "polyad.jit on that function"
             ) from None
     return functions[int(index)](*operands)  # lanes that disagree are split, as by Python's if
-
-
-def _in_trace(x):
-    while x is not None and hasattr(x, "below"):
-        if isinstance(x, Traced):
-            return True
-        x = x.below
-    return False
 
 
 def _as_programs(name, index, functions, operands):

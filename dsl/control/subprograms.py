@@ -5,7 +5,7 @@ What a function reads from outside becomes arguments of the operation, so each l
 
 import numpy as np
 
-from ...dispatch import Array, Layer, ShapeError, StructureError, check_runs, open_runs
+from ...dispatch import Array, Layer, ShapeError, StructureError, check_runs, layers_of, open_runs
 from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, number_kind
 from ..axes import find_axis
 from ..batching import Batched, lanes_of
@@ -52,11 +52,7 @@ def answered():
 
 def decided(x):
     """Whether Python can be told one value of x: it belongs to no trace and to no lanes."""
-    while isinstance(x, Layer):
-        if isinstance(x, (Batched, Traced)):
-            return False
-        x = x.below
-    return True
+    return not any(isinstance(part, (Batched, Traced)) for part in layers_of(x))
 
 
 def truth(x):

@@ -5,13 +5,12 @@ import types
 
 import numpy as np
 
-from ...dispatch import Layer, StructureError, type_name
+from ...dispatch import Layer, StructureError, layers_of, type_name
 from ...dispatch import tree as pytree
 from ..avals import aval_of, is_number
 from ..batching import lanes_of
 from ..ir import Var
 from ..libraries import bottom
-from ..tracing import Traced
 from .reads import Held, exact
 
 LARGEST = 2**63
@@ -142,17 +141,4 @@ def variable_for(x):
 
 def stepwise(x):
     """Whether a value must see each operation, the same ones at each call."""
-    while isinstance(x, Layer):
-        if x.stepwise:
-            return True
-        x = x.below
-    return False
-
-
-def in_trace(x):
-    """Whether a value belongs to a trace that is under way."""
-    while isinstance(x, Layer):
-        if isinstance(x, Traced):
-            return True
-        x = x.below
-    return False
+    return any(part.stepwise for part in layers_of(x))

@@ -12,7 +12,8 @@ from ..avals import is_number
 from ..axes import enclosing_axes
 from ..nans import checking
 from ..selection import checked
-from .arguments import Arguments, fits, in_trace, is_array, kind_of, objects_among, stepwise, variable_for
+from ..tracing import in_trace
+from .arguments import Arguments, fits, is_array, kind_of, objects_among, stepwise, variable_for
 from .execution import execute, shorten
 from .quick import MISS, quick_entry
 from .reads import Held, Reads, state

@@ -1,7 +1,5 @@
 """`checkpoint`: the same derivatives as without, in less memory; what is computed again, and what is kept."""
 
-import gc
-import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -150,17 +148,6 @@ def test_what_policies_keep_is_not_computed_again():
         assert runs[0] == count
 
 
-def peak(f, x):
-    """Most bytes allocated at once during f(x), in arrays like x."""
-    f(x)
-    gc.collect()
-    tracemalloc.start()
-    f(x)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most / x.nbytes
-
-
 def block(x):
     for _ in range(8):
         x = pa.sin(x) * 1.1
@@ -179,20 +166,20 @@ def chain(block, n):
 long = np.linspace(0.0, 1.0, 20_000)
 
 
-def test_a_chain_keeps_one_array_per_block():
+def test_a_chain_keeps_one_array_per_block(peak):
     kept = [peak(pa.grad(chain(pa.checkpoint(block), n)), long) for n in (4, 20)]
     all_of_it = [peak(pa.grad(chain(block, n)), long) for n in (4, 20)]
     assert kept[1] - kept[0] < 1.1 * 16  # 16 blocks more, 16 arrays more
     assert all_of_it[1] - all_of_it[0] > 7.5 * 16  # without: one, the argument of sin, for each of 8 steps
 
 
-def test_policies_cost_what_they_keep():
+def test_policies_cost_what_they_keep(peak):
     keeping = pa.checkpoint(block, policy=pa.policies.operations("sin"))
     kept = [peak(pa.grad(chain(keeping, n)), long) for n in (4, 20)]
     assert 7.9 * 16 < kept[1] - kept[0] < 9.5 * 16
 
 
-def test_recursion_keeps_logarithmically_many():
+def test_recursion_keeps_logarithmically_many(peak):
     step = lambda x: pa.sin(x) * 1.1
 
     def halves(n):
@@ -210,7 +197,7 @@ def test_recursion_keeps_logarithmically_many():
     lambda f: lambda x: pa.hvp(f, x, np.ones_like(x)),
     lambda f: pa.grad(lambda x: pa.sum(pa.grad(f)(x) ** 2)),
 ], ids=["forward over reverse", "reverse over reverse"])  # fmt: skip
-def test_second_derivatives_keep_little_too(second):
+def test_second_derivatives_keep_little_too(second, peak):
     wrapped, bare = [peak(second(chain(b, 16)), long) for b in (pa.checkpoint(block), block)]
     assert wrapped < bare / 4
 

@@ -1,7 +1,5 @@
 """What the tape keeps of large arrays, and products in the memory of a slope: numbers as before, and no memory beside."""
 
-import gc
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -89,18 +87,6 @@ def test_a_pullback_may_be_called_again():
 
 
 # ---------------------------------------------------------------------- memory
-def peak(f, x):
-    """Most bytes allocated at once during f(x), in arrays like x."""
-    with pa.debug_mutation(False):  # whose checksums take memory
-        f(x)
-        gc.collect()
-        tracemalloc.start()
-        f(x)
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-    return most / x.nbytes
-
-
 PEAKS = {
     "sum(sin)": (lambda x: pa.sum(pa.sin(x)), 1),
     "norm": (lambda x: pa.sqrt(pa.sum(x**2)), 1),
@@ -113,13 +99,13 @@ PEAKS = {
 
 
 @pytest.mark.parametrize("name", PEAKS)
-def test_most_memory_of_gradients(name):
+def test_most_memory_of_gradients(name, peak):
     f, arrays = PEAKS[name]
     assert peak(pa.grad(f), LONG) < arrays + 0.2
 
 
 @pytest.mark.parametrize("name", PEAKS)
-def test_no_more_memory_than_a_peer(name):
+def test_no_more_memory_than_a_peer(name, peak):
     autograd = pytest.importorskip("autograd")
     peers = {
         "sum(sin)": lambda l: lambda x: l.sum(l.sin(x)), "norm": lambda l: lambda x: l.sqrt(l.sum(x**2)),
