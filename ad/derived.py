@@ -34,12 +34,8 @@ def directional(name, f, primals, tangents, has_aux=False):
         )
     inputs, dxs = [], []
     for n, (x, dx) in enumerate(zip(primals, tangents, strict=True)):
-        leaves, structure = tree.flatten(x)
-        leaves = as_inputs(name, n, leaves, x)
-        given = tree.match(structure, dx, f"{name}: tangent of argument {n}")
-        where = lambda i, n=n, dx=dx: f"{name}: the tangent of argument {n}{tree.paths(dx)[i]}"
-        pairs = zip(leaves, given, strict=True)
-        dxs.append([fitted(t, v, functools.partial(where, i)) for i, (v, t) in enumerate(pairs)])
+        leaves, structure, given = direction(name, n, x, dx)
+        dxs.append(given)
         inputs.append((leaves, structure))
     result = push(name, f, inputs, dxs, has_aux)
     if result is None:
@@ -48,6 +44,16 @@ def directional(name, f, primals, tangents, has_aux=False):
     y = tree.unflatten(shape, values)
     dy = in_structure(shape, [tangent_of(v, t) for v, t in zip(values, slopes, strict=True)], values)
     return (y, dy, aux) if has_aux else (y, dy)
+
+
+def direction(name, n, x, dx):
+    """(leaves, structure, tangents of the leaves) of argument n and its tangent, as a forward pass takes them."""
+    leaves, structure = tree.flatten(x)
+    leaves = as_inputs(name, n, leaves, x)
+    given = tree.match(structure, dx, f"{name}: tangent of argument {n}")
+    where = lambda i: f"{name}: the tangent of argument {n}{tree.paths(dx)[i]}"
+    pairs = zip(leaves, given, strict=True)
+    return leaves, structure, [fitted(t, v, functools.partial(where, i)) for i, (v, t) in enumerate(pairs)]
 
 
 def vjp(f, *primals, has_aux=False):

@@ -1,11 +1,14 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
+from functools import partial
+
 from ..dispatch import Layer, Run, captured, check_level, check_runs, settled, several, snapshot
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
 from ..dsl.ops.create import zeros_like
 from .forward_rules import forward_rule
 from .pushes import pushed
+from .recycled import computed
 from .rules import constant, differentiable, match_tangent, unfollowed
 from .shared_slopes import shares, sharing
 
@@ -32,12 +35,13 @@ class Dual(Layer):
         if not differentiable(generic) and not generic.rules:
             return captured(generic, whose, unfollowed(cls, generic, types))
         rule = forward_rule(generic)
+        made = partial(computed, generic.function) if generic.arity in (1, 2) and not generic.params else spread
 
         def run(*args, **params):
             r = args[whose].run
             check_runs(r, args, cls)
             xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
-            y = spread(*xs, **params)
+            y = spread(*xs, **params) if params else made(*xs)
             if args[whose].tangent is None:  # within a slope that is shared
                 return y
             dy = rule(tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)]), y, *xs, **params)
@@ -57,17 +61,18 @@ class Dual(Layer):
 
 
 class ForwardRun(Run):
-    """One execution of a forward transformation. kept: values of functions, by function and array (shared_slopes.py)."""
+    """One execution of a forward transformation. kept: values of functions, by function and array (shared_slopes.py).
+    store: of memory, for a pass over a gradient (recycled.py)."""
 
-    __slots__ = ("kept",)
+    __slots__ = ("kept", "store")
 
     def __init__(self, name):
         super().__init__(name)
-        self.kept = {}
+        self.kept, self.store = {}, None
 
     def close(self):
         super().close()
-        self.kept = {}
+        self.kept, self.store = {}, None
 
     def wrap(self, primal, tangent):
         return Dual[self.depth](snapshot(primal), snapshot(tangent), self)

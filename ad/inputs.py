@@ -4,11 +4,14 @@ import operator
 
 import numpy as np
 
-from ..dispatch import Array, DTypeError, MethodError, ShapeError, StructureError, describe, is_container, tree
+from ..dispatch import Array, DTypeError, Layer, MethodError, ShapeError, StructureError, describe, is_container, tree
 from ..dsl.avals import dtype_of, is_number, shape_of
+from ..dsl.libraries import bottom
 from ..dsl.ops.create import beside, ones_like, zeros_like
 from ..dsl.tracing import Traced, as_array
 from .rules import NoTangent, match_dtype
+
+DOUBLE = np.dtype(np.float64)
 
 
 def inexact(x):
@@ -49,6 +52,8 @@ def zero(x):
 
 def one(x):
     """The unit tangent of a number."""
+    if type(x) is np.float64 or type(bottom(x)) is np.float64 and dtype_of(x) == DOUBLE:  # the most usual
+        return np.float64(1.0)
     return x.dtype.type(1) if isinstance(x, np.generic) else scalar(ones_like(x))
 
 
@@ -75,13 +80,15 @@ def inputs_of(name, positions, primals):
     """The arguments at these positions as pairs (leaves, structure), the leaves as layers take them."""
     inputs = []
     for n, x in zip(positions, primals, strict=True):
-        leaves, structure = tree.flatten(x)
+        leaves, structure = ([x], tree.LEAF) if Layer in type(x).__mro__ else tree.flatten(x)
         inputs.append((as_inputs(name, n, leaves, x), structure))
     return inputs
 
 
 def fitted(dx, x, where):
     """A tangent or cotangent of the leaf x in x's dtype; None for NoTangent. where: () -> its place, for errors."""
+    if type(dx) is type(x) is np.ndarray and dx.dtype is x.dtype and dx.shape == x.shape and x.dtype.kind in "fc":
+        return dx  # the most usual
     if dx is NoTangent:
         return None
     if not inexact(x):
@@ -179,15 +186,24 @@ def check_inexact(name, n, value):
 
 
 def made_of_arrays(value, kinds=None):
-    """Whether a tree is of lists, tuples, dicts and NumPy arrays (of these kinds of dtype) alone: nothing to look at closer."""
+    """Whether a tree is of lists, tuples, dicts and NumPy arrays, followed ones too (of these kinds of dtype), alone: nothing
+    to look at closer."""
     kind = type(value)
     if kind is np.ndarray:
         return kinds is None or value.dtype.kind in kinds
+    if Layer in kind.__mro__:
+        return kinds is None or dtype_of(value).kind in kinds
     if kind is dict:
         value = value.values()
     elif kind is not list and kind is not tuple:
         return False
-    return all([made_of_arrays(part, kinds) for part in value])
+    for part in value:
+        if type(part) is np.ndarray:  # hot
+            if kinds is not None and part.dtype.kind not in kinds:
+                return False
+        elif not made_of_arrays(part, kinds):
+            return False
+    return True
 
 
 def check_scalar(name, outputs, structure):

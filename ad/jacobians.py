@@ -3,14 +3,30 @@
 import functools
 import math
 
+import numpy as np
+
 from ..dispatch import Remembered, StructureError, as_tangent, tree
 from ..dsl import reshape, vmap
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.ops.create import eye_like
-from .derived import directional, slope, vjp
-from .inputs import NoTangent, as_inputs, check_inexact, chosen, inexact, is_function, of_function, scalar, title
+from .derived import direction, directional, slope, vjp
+from .forward import ForwardRun
+from .inputs import (
+    NoTangent,
+    as_inputs,
+    check_inexact,
+    check_scalar,
+    chosen,
+    inexact,
+    is_function,
+    made_of_arrays,
+    of_function,
+    one,
+    scalar,
+    title,
+)
 from .linear import linearized
-from .passes import complex_slope, push, record, tangent_of
+from .passes import apart, complex_slope, push, record, tangent_of
 
 
 def jacfwd(f, argnums=0, allow_int=False):
@@ -184,15 +200,25 @@ def hvp(f, x, v):
     >>> pa.hvp(lambda x: pa.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    found = _product(title("hvp", f), f, x, v)
-    return of_function(f, lambda g: hvp(g, x, v)) if is_function(found) else found
+    return _product(title("hvp", f), f, x, v)
 
 
 def _product(name, f, x, v):
     """`hvp` on behalf of the transformation `name`, for messages; a function if f gives one."""
     check_inexact(name, 0, x)
-    result = directional(name, lambda x: slope(name, f, (x,), {}), (x,), (v,))
-    return result if is_function(result) else result[1]
+    if type(x) not in (float, np.float64) and not made_of_arrays(x, "fc"):  # containers, whose tangents are of other types
+        result = directional(name, lambda x: slope(name, f, (x,), {}), (x,), (v,))
+        return of_function(f, lambda g: hvp(g, x, v)) if is_function(result) else result[1]
+    leaves, structure, dxs = direction(name, 0, x, v)
+    with ForwardRun(name) as run:
+        seen = tree.unflatten(structure, [y if dy is None else run.wrap(y, dy) for y, dy in zip(leaves, dxs, strict=True)])
+        result = record(name, f, (0,), (seen,))
+        if result is None:
+            return of_function(f, lambda g: hvp(g, x, v))
+        pullback, _ = result
+        y, index = check_scalar(name, pullback.outputs, pullback.shape)
+        tangents = pullback.tangents([] if index is None else [(index, one(y))], run, leaves)
+    return tree.unflatten(structure, apart(tangents, dxs))
 
 
 def gvp(outer, inner, x, v):

@@ -6,10 +6,11 @@ made for it and may write to.
 
 import numpy as np
 
+from ..dispatch import Run
 from ..dsl.avals import aval_of
 from ..dsl.libraries import bottom
 from ..dsl.tracing import Traced
-from .residuals import like, parts_of, total
+from .residuals import light, like, parts_of, total
 
 
 class Part:
@@ -82,19 +83,36 @@ class Selection:
 
     def _by_parts(self, known, place, cts, own, ct, y, xs, params):
         """Do the same for a number and its tangent, one by one, where both are plain; whether it was done."""
-        pairs = [(part, [bottom(xs[0]), *xs[1:]]) for part in parts_of(ct)]
-        if not all([_plain(part, arrays) for part, arrays in pairs]):
+        x, *others = arrays = [bottom(xs[0]), *xs[1:]]
+        number, tangent = parts_of(ct)
+        if not (_plain(number, arrays) and _plain(tangent, arrays)):
             return False
+        asked = place >= own.tangents  # for the number, too
         if known is None:
-            known = own[place] = cts[place] = like(ct, [np.zeros(arrays[0].shape, part.dtype) for part, arrays in pairs])
+            zeros = np.zeros(x.shape, x.dtype)
+            known = own[place] = cts[place] = like(ct, [np.zeros(x.shape, x.dtype) if asked else light(zeros), zeros])
         if known is not own.get(place) or type(known) is not type(ct):
             return False
-        for mine, (part, arrays) in zip(parts_of(known), pairs, strict=True):
-            self.accumulate(mine, part, y, *arrays, **params)
+        into, along = parts_of(known)
+        if asked:
+            self.accumulate(into, number, y, x, *others, **params)
+        self.accumulate(along, tangent, y, x, *others, **params)
         return True
 
     def through(self, wrap):
         return Selection(wrap(self.rule), wrap(self.accumulate), self.add_to)
+
+
+def refusal(name, place):
+    """What a run that has ended appends nodes with: it says where that was, without the tape. A stored method of the run would
+    make a cycle, and the tape's arrays would wait for the garbage collector."""
+
+    def refuse(node):
+        ended = Run.__new__(Run)
+        ended.name, ended.place = name, place
+        raise ended.leaked()
+
+    return refuse
 
 
 def _plain(ct, xs):

@@ -21,6 +21,15 @@ ALONE = _of_argument(np.empty(0)) if hasattr(sys, "getrefcount") else None  # no
 BY_CALLER = _of_variable() if hasattr(sys, "getrefcount") else None  # only a variable of the function that called
 
 
+class Own(dict):
+    """What a walk back made itself and may write to: place -> cotangent.
+
+    tangents: of so many places, the first ones, the cotangents' tangents alone are asked for; the numbers may be anything.
+    """
+
+    tangents = 0
+
+
 def writeable(x):
     """Whether an array has memory of its own that may be written to."""
     flags = x.flags

@@ -15,6 +15,8 @@ from .careful import Once, carefully, may_repeat
 from .forward import ForwardRun
 from .inputs import NoTangent, fitted, inexact, inputs_of, is_function, made_of_arrays, scalar, split_aux, zero
 from .locks import owner_of, resumable, walk_alone
+from .recycled import begin
+from .residuals import parts_of
 from .reverse import ReverseRun
 from .rules import match_dtype
 
@@ -98,6 +100,8 @@ def record(name, f, positions, primals, has_aux=False):
     """
     inputs = inputs_of(name, positions, primals)
     with ReverseRun(name) as run:
+        if type(run.outer) is ForwardRun and run.outer.store is None:
+            run.outer.store = begin()
         seen = [tree.unflatten(shape, [run.input(x) if inexact(x) else x for x in xs]) for xs, shape in inputs]
         followed = len(run.tape)
         results = results_of(run, f, seen, has_aux)
@@ -141,6 +145,8 @@ def _has_nan(x):
         return bool(least != least)
     if isinstance(x, Traced):
         return False
+    if parts_of(x):
+        return any([_has_nan(part) for part in parts_of(x)])
     if isinstance(x, Layer):
         return any([_has_nan(part) for part in x.parts()])
     if isinstance(x, np.generic):
@@ -180,6 +186,17 @@ class Pullback:
             found = iter(walked(lambda: self.run.walk_back(seeds, self.followed), self._alone))
         return [_cotangent_of(x, next(found)) if inexact(x) else None for xs, _ in self.inputs for x in xs]
 
+    def tangents(self, seeds, forward, leaves):
+        """A list of the tangents of the leaves' cotangents in a forward pass that the evaluation lies in; None for integers.
+
+        leaves: those of the only argument, as they are outside of that pass.
+        """
+        self.run.tangents = True
+        along = lambda ct: None if ct is None else forward.unwrap(ct)[1]
+        with walk_alone(self.run) if resumable.data else nullcontext():
+            found = iter(walked(lambda: list(map(along, self.run.walk_back(seeds, self.followed))), self._alone))
+        return [_cotangent_of(x, next(found)) if inexact(x) else None for x in leaves]
+
     def _alone(self):
         """Whether no other process may have to take part in the walk; else it must not depend on the numbers here."""
         return not self.run.required and not any([axis.spans_processes for axis in enclosing_axes()])
@@ -201,7 +218,7 @@ def apart(cts, given):
     taken = {id(_owner(ct)) for ct in given}
     for i, ct in enumerate(cts):
         if type(ct) is np.ndarray:
-            owner = id(_owner(ct))
+            owner = id(ct) if ct.base is None else id(_owner(ct))
             if owner in taken or not ct.flags.writeable:
                 ct = cts[i] = ct.copy()
                 owner = id(ct)
@@ -216,5 +233,7 @@ def _owner(x):
 
 def _cotangent_of(x, ct):
     if type(ct) is np.ndarray and ct.ndim and ct.dtype is x.dtype:
+        return ct
+    if type(ct) is type(x) is not np.ndarray and ct.dtype is x.dtype:
         return ct
     return zero(x) if ct is None else scalar(match_dtype(ct, x))

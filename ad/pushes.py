@@ -1,6 +1,8 @@
 """Forward mode for the commonest calls, of one array or of two without parameters: without lists of arguments, which would cost
 more than the operations themselves on small arrays (as in reverse.py)."""
 
+import dis
+
 from numpy import float64, ndarray
 
 from ..dispatch import check_level
@@ -35,14 +37,15 @@ def _one(cls, generic, rule, otherwise):
         r, v, dx = x.run, x.primal, x.tangent
         if r.inner is not None:
             return r.inner.capture(generic, (x,), params)
-        if dx is None or _size(v) >= LARGE:
+        if dx is None or r.closed or _size(v) >= LARGE:
             return otherwise(x, **params)
-        if r.closed:
-            raise r.leaked()
         y = spread(v, **params)
-        if isinstance(y, tuple):
+        if type(y) is not ndarray and isinstance(y, tuple):
             return otherwise(x, **params)
-        return cls(y, _tangent(rule(dx, y, v, **params), y, cls, generic, name), r)
+        dy = rule(dx, y, v, **params)
+        if type(dy) is ndarray is type(y) and dy.shape == y.shape and dy.dtype is y.dtype:
+            return cls(y, dy, r)
+        return cls(y, _tangent(dy, y, cls, generic, name), r)
 
     return run
 
@@ -50,23 +53,50 @@ def _one(cls, generic, rule, otherwise):
 def _two(cls, generic, rule, mine, otherwise):
     op, name = generic.function, generic.name
     first, second = mine
+    if not second:
 
-    def run(x, y):
-        r = x.run if first else y.run
-        if r.inner is not None:
-            return r.inner.capture(generic, (x, y), {})
-        v, dv = (x.primal, x.tangent) if first else (x, None)
-        w, dw = (y.primal, y.tangent) if second else (y, None)
-        if first and dv is None or second and dw is None:
-            return otherwise(x, y)
-        if _size(v) >= LARGE or _size(w) >= LARGE:
-            return otherwise(x, y)
-        if r.closed:
-            raise r.leaked()
-        if first and second and y.run is not r:
-            raise r.foreign(y.run)
-        z = op(v, w)
-        return cls(z, _tangent(rule(dv, dw, z, v, w), z, cls, generic, name), r)
+        def run(x, y):
+            r = x.run
+            if r.inner is not None:
+                return r.inner.capture(generic, (x, y), {})
+            v, dv = x.primal, x.tangent
+            if dv is None or r.closed or _size(v) >= LARGE or type(y) is not float and _size(y) >= LARGE:
+                return otherwise(x, y)
+            z = op(v, y)
+            dz = rule(dv, None, z, v, y)
+            if type(dz) is ndarray is type(z) and dz.shape == z.shape and dz.dtype is z.dtype:
+                return cls(z, dz, r)
+            return cls(z, _tangent(dz, z, cls, generic, name), r)
+
+    elif not first:
+
+        def run(x, y):
+            r = y.run
+            if r.inner is not None:
+                return r.inner.capture(generic, (x, y), {})
+            w, dw = y.primal, y.tangent
+            if dw is None or r.closed or _size(w) >= LARGE or type(x) is not float and _size(x) >= LARGE:
+                return otherwise(x, y)
+            z = op(x, w)
+            dz = rule(None, dw, z, x, w)
+            if type(dz) is ndarray is type(z) and dz.shape == z.shape and dz.dtype is z.dtype:
+                return cls(z, dz, r)
+            return cls(z, _tangent(dz, z, cls, generic, name), r)
+
+    else:
+
+        def run(x, y):
+            r = x.run
+            if r.inner is not None:
+                return r.inner.capture(generic, (x, y), {})
+            v, dv, w, dw = x.primal, x.tangent, y.primal, y.tangent
+            if dv is None or dw is None or r.closed or y.run is not r or _size(v) >= LARGE or _size(w) >= LARGE:
+                return otherwise(x, y)  # which raises if it is the run
+            z = op(v, w)
+            dz = rule(dv, dw, z, v, w)
+            if type(dz) is ndarray is type(z) and dz.shape == z.shape and dz.dtype is z.dtype:
+                return cls(z, dz, r)
+            return cls(z, _tangent(dz, z, cls, generic, name), r)
 
     return run
 
@@ -121,9 +151,25 @@ def _of_two(generic, mine):
         return lambda dx, dy, z, x, y: left(dx, z, x, y)
     if not mine[0]:
         return lambda dx, dy, z, x, y: right(dy, z, x, y)
-    if card.partials[1] == -1:
+    slopes = card.partials
+    if slopes[0] == 1 and slopes[1] in (1, -1):
+        join = add if slopes[1] == 1 else subtract
+        return lambda dx, dy, z, x, y: join(dx, dy)
+    if slopes[1] == -1:
         return lambda dx, dy, z, x, y: subtract(left(dx, z, x, y), dy)
+    if not card.singular and [argument(slope) for slope in slopes] == ["y", "x"]:
+        return lambda dx, dy, z, x, y: add(product.times(dx, y), product.times(dy, x))
     return lambda dx, dy, z, x, y: add(left(dx, z, x, y), right(dy, z, x, y))
+
+
+def argument(slope):
+    """"x" or "y" for a slope (z, x, y) that is this argument, by its code; None for others."""
+    code = getattr(slope, "__code__", None)
+    if code is None or code.co_varnames != ("z", "x", "y"):
+        return None
+    names = [i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_FAST", "LOAD_FAST_BORROW")]
+    steps = [i.opname for i in dis.get_instructions(code) if i.opname != "RESUME"]
+    return names[0] if len(steps) == 2 and len(names) == 1 and names[0] in ("x", "y") else None
 
 
 def _term(card, i):
@@ -139,4 +185,7 @@ def _term(card, i):
         return lambda dx, y, *xs: masked_product(dx, slope(y, *xs))
     if len(card.partials) == 1:
         return lambda dx, y, x: product.times(dx, slope(y, x))
+    name = argument(slope)
+    if name is not None:
+        return (lambda dx, z, x, y: product.times(dx, x)) if name == "x" else lambda dx, z, x, y: product.times(dx, y)
     return lambda dx, z, x, y: product.times(dx, slope(z, x, y))

@@ -13,6 +13,7 @@ import numpy as np
 from ..dispatch import snapshot
 from ..dsl import add
 from .owned import BY_CALLER, count, writeable
+from .recycled import computed, stored
 
 LARGE = 4096  # elements, from which on memory outweighs what it takes to save it
 
@@ -47,7 +48,7 @@ def added(x, y, new):
     """x + y, in x's memory if x is a large NumPy array that is `new`."""
     if new and type(x) is type(y) is np.ndarray and x.size >= LARGE and x.shape == y.shape and x.dtype == y.dtype:
         return np.add(x, y, x)
-    return add(x, y)
+    return computed(add, x, y)
 
 
 def parts_of(x):
@@ -85,6 +86,8 @@ def _nothing(dtype):
 def total(cts, own, place, c):
     """The sum of the cotangent at a place so far and a further one: in the array that the walk made for it, if it has."""
     known = cts[place]
+    if place < own.tangents and type(known) is type(c) and parts_of(known) and parts_of(c):
+        return _with_tangent_of(known, own, place, c)
     if elements(known) < LARGE or type(known) is not type(c):
         return add(known, c)
     if known is own.get(place):
@@ -93,8 +96,16 @@ def total(cts, own, place, c):
             for a, b in pairs:
                 np.add(a, b, a)
             return known
-    new = type(c) is np.ndarray and count(c) == BY_CALLER and writeable(c)  # the walk has just got it from a rule
+    new = type(c) is np.ndarray and count(c) == BY_CALLER + stored(c) and writeable(c)  # the walk has just got it from a rule
     own[place] = made = added(c, known, new)
+    return made
+
+
+def _with_tangent_of(known, own, place, c):
+    """The sum of two values with tangents, of which the tangent alone is asked for."""
+    (number, so_far), (_, further) = parts_of(known), parts_of(c)
+    new = known is own.get(place)
+    made = own[place] = like(known, (number, added(so_far, further, new)))
     return made
 
 

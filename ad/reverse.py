@@ -17,8 +17,9 @@ from ..dsl.axes import enclosing_axes
 from ..dsl.batching import concrete
 from ..dsl.debugging import watching
 from ..dsl.ops.create import zeros_like
-from .nodes import PART, Joint, Selection
+from .nodes import PART, Joint, Selection, refusal
 from .origins import noting, watched_walk
+from .owned import Own
 from .residuals import LARGE, elements, leaner, total
 from .rules import (
     constant,
@@ -279,9 +280,20 @@ def _matched(rule, i, generic):
         return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name, i)
     if generic.arity == 1:  # hot: without lists of arguments
         return lambda ct, y, x: match_cotangent(rule(ct, y, x), y, x, name, 0)
-    if i == 0:
-        return lambda ct, z, x, y: match_cotangent(rule(ct, z, x, y), z, x, name, 0)
-    return lambda ct, z, x, y: match_cotangent(rule(ct, z, x, y), z, y, name, 1)
+
+    def first(ct, z, x, y):
+        c = rule(ct, z, x, y)
+        if type(c) is ndarray is type(x) and c.shape == x.shape and c.dtype is x.dtype:
+            return c
+        return match_cotangent(c, z, x, name, 0)
+
+    def second(ct, z, x, y):
+        c = rule(ct, z, x, y)
+        if type(c) is ndarray is type(y) and c.shape == y.shape and c.dtype is y.dtype:
+            return c
+        return match_cotangent(c, z, y, name, 1)
+
+    return second if i else first
 
 
 def _alone(rule):
@@ -352,19 +364,15 @@ def pulled(name, f, xs, ct):
     return cts
 
 
-def _refuse(run, node):
-    raise run.leaked()
-
-
 class ReverseRun(Run):
     """One execution of a reverse transformation: its tape."""
 
-    __slots__ = ("append", "origins", "required", "tape")
+    __slots__ = ("append", "origins", "required", "tangents", "tape")
     kind = Reverse  # of its values
 
     def __init__(self, name):
         super().__init__(name)
-        self.tape = []
+        self.tape, self.tangents = [], False  # tangents: whether those alone are asked for, of the inputs' cotangents
         self.append = watched(self.tape) if watching.get() else self.tape.append
         self.origins = None  # place on the tape -> where the node comes from, while calls are watched
         if watchers:
@@ -373,9 +381,7 @@ class ReverseRun(Run):
 
     def close(self):
         super().close()
-        ended = Run.__new__(Run)  # says where, without the tape: a stored method of self would make a cycle, and the
-        ended.name, ended.place = self.name, self.place  # tape's arrays would wait for the garbage collector
-        self.append = partial(_refuse, ended)
+        self.append = refusal(self.name, self.place)
 
     def input(self, value):
         """Follow a value from here."""
@@ -408,7 +414,9 @@ class ReverseRun(Run):
 
     def walk(self, tape, seeds, inputs):
         """`walk_back` over a tape that may be another view of one's own."""
-        cts, own = [None] * len(tape), {}
+        cts, own = [None] * len(tape), Own()
+        if self.tangents:
+            own.tangents = inputs
         last = -1
         for index, ct in seeds:
             cts[index] = ct if cts[index] is None else add(cts[index], ct)

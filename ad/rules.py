@@ -30,7 +30,8 @@ from ..dsl.ops.create import beside, zeros_like
 from ..dsl.ops.named import psum_over
 from ..dsl.ops.reduce import sum_to
 from .careful import product
-from .products import over
+from .products import masked_over, over
+from .recycled import computed
 from .residuals import LARGE, added, elements
 
 
@@ -108,9 +109,9 @@ def _jvp_from_partials(card):
         if slope == 1:
             return dx
         if slope == -1:
-            return negative(dx)
+            return computed(negative, dx)
         if card.singular:
-            return masked_product(dx, slope(y, *xs, **params))
+            return masked_over(dx, slope(y, *xs, **params))
         return (over if elements(dx) >= LARGE else product.times)(dx, slope(y, *xs, **params))
 
     def jvp(dxs, y, *xs, **params):
@@ -120,7 +121,7 @@ def _jvp_from_partials(card):
             if slope is None:
                 continue
             if dy is not None and slope in (1, -1):
-                dy, new = (add if slope == 1 else subtract)(dy, dx), True
+                dy, new = computed(add if slope == 1 else subtract, dy, dx), True
             elif dy is None:
                 dy, new = term(dx, slope, y, xs, params), slope != 1
             else:
@@ -246,7 +247,8 @@ def _vjp_from_partial(card, i, generic, large):
     if slope == -1:
         return (lambda ct, z, x, y: negative(ct)) if two else lambda ct, y, *xs, **params: negative(ct)
     if card.singular:
-        return lambda ct, y, *xs, **params: masked_product(ct, slope(y, *xs, **params))
+        times = masked_over if large else masked_product
+        return lambda ct, y, *xs, **params: times(ct, slope(y, *xs, **params))
     if large:
         return lambda ct, y, *xs, **params: over(ct, slope(y, *xs, **params))
     if two:

@@ -9,17 +9,26 @@ array are kept by the array, for as long as the run lasts; the tape holds the ar
 import numpy as np
 
 from ..dispatch import innermost_run
-from ..dsl.ops.arithmetic import masked_product
-from .careful import product
+from .products import masked_over, over
+from .recycled import computed
 
 LARGE = 4096  # elements, from which on a function costs more than looking its value up
 
 
 def shares(generic):
-    """Whether an operation is a function of one array that is given by its slope."""
+    """Whether an operation is a function of one array that is given by its slope, and costs more than a product."""
     card = generic.card
+    if not _calls(card.c):
+        return False
     regular = card.kind == "elementwise" and generic.arity == 1 and not generic.params and not generic.rules
     return regular and card.partials is not None and callable(card.partials[0]) and "jvp" not in card.rules
+
+
+def _calls(expression):
+    """Whether an operation's C expression for real numbers calls a function; also if it has none."""
+    if isinstance(expression, dict):
+        expression = next((text for kinds, text in expression.items() if "f" in kinds), None)
+    return expression is None or "(" in expression
 
 
 def sharing(cls, generic, otherwise):
@@ -34,15 +43,18 @@ def sharing(cls, generic, otherwise):
             raise r.leaked()
         key = generic, id(v)
         if key not in r.kept:
-            r.kept[key] = v, function(v)
+            r.kept[key] = v, computed(function, v)
         y = r.kept[key][1]
         if x.tangent is None:  # within a slope
             return y
-        p = slope(cls(y, None, r), cls(v, None, r))
-        times = masked_product if singular else product.times
-        return cls(y, times(x.tangent, p.primal if type(p) is cls else p), r)
+        times = masked_over if singular else over
+        return cls(y, times(x.tangent, _number(slope(cls(y, None, r), cls(v, None, r)), cls)), r)
 
     return run
+
+
+def _number(x, cls):
+    return x.primal if type(x) is cls else x
 
 
 def _tape_inside(run):

@@ -60,6 +60,8 @@ def _left(ct, z, x, y):
         return matmul(ct, transpose(y))
     if ndim_of(x) == ndim_of(y) == 1:
         return multiply(ct, y)
+    if ndim_of(x) == 1 and ndim_of(y) == 2:
+        return matmul(y, ct)
     ct, rows, columns = _matrices(ct, x, y)
     return _product_for(ct, matrix_transpose(columns), rows, x)
 
@@ -69,6 +71,8 @@ def _right(ct, z, x, y):
         return matmul(transpose(x), ct)
     if ndim_of(x) == ndim_of(y) == 1:
         return multiply(ct, x)
+    if ndim_of(x) == 2 and ndim_of(y) == 1:
+        return matmul(transpose(x), ct)
     ct, rows, columns = _matrices(ct, x, y)
     return _product_for(matrix_transpose(rows), ct, columns, y)
 
