@@ -10,10 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .standby import command_line
+
 # IEEE arithmetic as written: no contraction of a * b + c, no assumptions about NaN, infinities or signs of zero. Not
 # respected are only errno and the exception flags, which nobody reads.
 STRICT = (
-    "-O3", "-std=gnu11", "-fPIC", "-shared", "-w", "-Werror=implicit-function-declaration",
+    "-O3", "-pipe", "-std=gnu11", "-fPIC", "-shared", "-w", "-Werror=implicit-function-declaration",
     "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
 )  # fmt: skip
 # gcc makes one sincos of a sine and a cosine, which has no vector version
@@ -71,10 +73,8 @@ def flag_sets(words):
 
 def compile_c(words, flags, source, target):
     """Compile a C file to a shared library. Returns None, or what the compiler says against it."""
-    libraries = [f for f in flags if f.startswith("-l")]
-    command = [*words, *[f for f in flags if f not in libraries], str(source), "-o", str(target), *libraries]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        answer = subprocess.run(command_line(words, flags, source, target), capture_output=True, text=True, timeout=300)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if answer.returncode:

@@ -90,7 +90,7 @@ assert np.allclose(smaller(x, stiffness), program(x, stiffness), rtol=1e-14)
 compiled = pa.jit(force)
 assert np.allclose(compiled(x, stiffness), force(x, stiffness), rtol=1e-14)
 (text,) = pa.jit.source(compiled)
-print(text[text.index("int run(") : text.index("void *run_address")])
+print(text[text.index("int run(") : text.index("typedef struct { intptr_t count")])
 print(pa.jit.explain(compiled))
 
 # %% [markdown]

@@ -3,7 +3,7 @@
 `program.py` cuts a program into stretches that have C and operations that have none; `plan.py` decides what lies in memory
 and what shares a pass; `nests.py`, `rows.py`, `reductions.py`, `contractions.py` and `scans.py` write loops; `bodies.py`
 and `elementwise.py` what is inside; `control.py` and the files named after it write loops, choices and recursion around whole
-programs; `source.py` puts it together; `library.py` and `cache.py` compile and keep it;
+programs; `source.py` puts it together; `library.py` and `cache.py` compile and keep it, `opened.py` opens it and
 `calls.py` calls it. Nothing of this is loaded before the first program is compiled.
 """
 
@@ -18,7 +18,9 @@ from ..device import Device
 
 @compile_program.method
 def compile_program_on_host(program: Program, device: Device[CPU], /, *, passes=None):
-    with compiling(program, passes):
+    from .library import standby
+
+    with compiling(program, passes), standby():
         if program.donated and on("in_place"):
             from .donation import compile_donating
 

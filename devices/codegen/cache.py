@@ -68,6 +68,10 @@ class Cache:
             os.utime(path)  # used just now
         return path
 
+    def empty(self):
+        """Whether no library is there."""
+        return next(self.path.glob("*.so"), None) is None
+
     def build(self, key, make):
         """Have a library made. make: function(path) that writes it there and returns None or a complaint.
 

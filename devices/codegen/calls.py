@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...dsl.avals import UNKNOWN
-from .library import ffi
 from .objects import layout_known
+from .opened import ffi, function, pointers
 
 CALL = """\
 def call({arguments}):
@@ -25,15 +25,15 @@ def caller(library, source, new=np.empty):
     memory of a result, called for one after the other. Raises Fault, MemoryError, TypeError."""
     interface, n, m = ffi(), len(source.inputs), len(source.outputs)
     open_ends = [UNKNOWN in v.aval.shape for v in source.inputs]  # whose lengths are given with them
-    run = _function(library.run_address(), n + m + 1 + sum(open_ends))
+    run = function(library.address("run"), n + m + 1 + sum(open_ends))
     kept = list(source.constants.values())
-    constants = _pointers([x.ctypes.data for x in kept])
+    constants = pointers([x.ctypes.data for x in kept])
     wanted = [(np.dtype(v.aval.dtype.char), v.aval.shape) for v in source.inputs]  # in the machine's order of bytes
 
     def again(failed, inputs, outputs):
         if failed == 1:  # arguments of another kind or in strange memory
             inputs = [fitted(x, *facts) for x, facts in zip(inputs, wanted, strict=True)]
-            lengths = [[_pointers(x.shape)] if o else [] for x, o in zip(inputs, open_ends, strict=True)]
+            lengths = [[pointers(x.shape)] if o else [] for x, o in zip(inputs, open_ends, strict=True)]
             places = [p for x, n in zip(inputs, lengths, strict=True) for p in (interface.from_buffer(x), *n)]
             failed = run(*places, *map(interface.from_buffer, outputs), constants)
         if failed == 2:
@@ -47,16 +47,16 @@ def caller(library, source, new=np.empty):
         y = np.empty((length, *shape[1:]), dtype)
         if y.size:
             interface.memmove(interface.from_buffer(y), interface.cast("void *", address), y.nbytes)
-        library.release(interface.cast("void *", address))
+        library.call("release", address)
         return y
 
     made_of = [(v.aval.dtype, v.aval.shape) for v in source.outputs]
     names, made = [f"x{k}" for k in range(n)], [f"y{k}" for k in range(m)]
-    known = _pointers([id(np.ndarray), *[id(dtype) for dtype, _ in wanted]])
+    known = pointers([id(np.ndarray), *[id(dtype) for dtype, _ in wanted]])
     space = {"empty": new, "again": again, "constants": constants, "known": known, "kept": (kept, library, wanted),
              "taken": taken}  # fmt: skip
     if layout_known():
-        space["run"] = _function(library.run_arrays_address(), n + m + 2, "uintptr_t", n + m)
+        space["run"] = function(library.address("run_arrays"), n + m + 2, "uintptr_t", n + m)
         attempt = f"run({''.join(f'id({name}), ' for name in (*names, *made))}constants, known)"
     else:
         attempt = "1"
@@ -72,19 +72,6 @@ def caller(library, source, new=np.empty):
     )  # fmt: skip
     exec(text, space)  # a function of this many arguments, without loops over them
     return space["call"]
-
-
-def _function(address, count, first="void *", firsts=0):
-    """The C function at an address, of `count` pointers, of which the first ones are given as `first`."""
-    kinds = [first] * firsts + ["void *"] * (count - firsts)
-    return ffi().cast(ffi().typeof(f"int (*)({', '.join(kinds)})"), address)
-
-
-def _pointers(addresses):
-    made = ffi().new("void *[]", max(len(addresses), 1))
-    for k, address in enumerate(addresses):
-        made[k] = ffi().cast("void *", address)
-    return made
 
 
 def fitted(x, dtype, shape):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from . import small_products
 from .bodies import Body
 from .indices import ZERO, Index
 from .loops import Loop, around
@@ -77,7 +78,7 @@ class Product:
             call = gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions)
             return around(loops, call, "", False)
         dots = at(x, "l") == 1 and m == 1 < n or at(y, "l") == 1 != at(y, "j") and n == 1 < m  # of vectors that lie in rows
-        if self.dtype.char in "df" and n * m * k and not dots:
+        if self.dtype.char in "df" and n * m * k and k > 1 and not dots:
             if m == 1 and at(x, "i") == 1:  # a transposed matrix times a vector: the vector times the matrix
                 xn, x, yn, y, n, m = yn, y, xn, x, 1, n
                 rows = (0, at(x, "l"), at(y, "l"), at(y, "i"), 0, at(o, "i"))
@@ -99,10 +100,11 @@ class Product:
         else:
             step = f"s = ({t})(s + {xn}[{x}] * {yn}[{y}]);"
         simd = "simd reduction(+:s)" if self.dtype.kind in "fiu" else ""
-        inner = around([Loop("l", self.k, True)], [step], simd, False)
         loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
-        if self.k == 1:
-            inner = [step]
+        if self.k == 1:  # an outer product
+            lines = [f"{t} s = {start};", step, f"{on}[{o}] = s;"]
+            return around(loops, lines, "simd" if loops and o.coefficient(loops[-1].name) == 1 else "", False)
+        inner = around([Loop("l", self.k, True)], [step], simd, False)
         return around(loops, [f"{t} s = {start};", *inner, f"{on}[{o}] = s;"], "", False)
 
 
@@ -127,10 +129,10 @@ def view_source(v, makers):
 
 
 def kernel_call(c, n, m, k, x, y, o, strides, graph):
-    """A call of the kernel for small products, which takes arrays of any strides."""
-    xi, xl, yl, yj, oi, oj = strides
-    graph.functions.small_products.add(c)
-    return [f"small_product_{c}({n}, {m}, {k}, {x}, {xi}, {xl}, {y}, {yl}, {yj}, {o}, {oi}, {oj});"]
+    """A call of a kernel for small products."""
+    part, line = small_products.call(n, m, k, c, x, y, o, strides)
+    graph.functions.small_products.add((c, part))
+    return [line]
 
 
 # ---------------------------------------------------------------------- BLAS

@@ -12,9 +12,9 @@ from ...dsl.control.deep import deep
 from ...dsl.ir import Var
 from ...dsl.passes import optimized
 from .calls import Fault, caller
-from .library import NoCompiler, load, warn_once
+from .library import NoCompiler, warn_once
 from .plan import elementwise
-from .program import by_operations, made_step, one_by_one, owned, stretches, with_sources
+from .program import by_operations, one_by_one, owned, started_step, stretches, with_sources
 from .scalars import Unsupported
 
 
@@ -33,16 +33,15 @@ def _compiled(program, donated):
     constants = dict(program.constants)
     given = [v for v in donated if v not in program.outputs]
     steps = [part for step in stretches(program.equations) for part in _in_two(step, program, given)]
-    made = []
-    for k, step in enumerate(steps):
-        found = made_step(step, k, steps, program, constants)
+    started, made = [started_step(step, k, steps, program, constants) for k, step in enumerate(steps)], []
+    for k, (step, found) in enumerate(zip(steps, started, strict=True)):
+        if found is None:
+            made.append(None)
+            continue
+        source, library = found[0], found[1].result()
         later = {v for _, equations in steps[k + 1 :] for e in equations for v in e.inputs}
-        pairs = (
-            {} if found is None or found[0].faults else _pairs(step[1], found[0], [v for v in given if v not in later], later)
-        )
-        if pairs:
-            found = found[0], _Reusing(found[0], pairs)
-        made.append(found)
+        pairs = {} if source.faults else _pairs(step[1], source, [v for v in given if v not in later], later)
+        made.append((source, _Reusing(library, source, pairs) if pairs else caller(library, source)))
 
     def run(*leaves):
         env = dict(constants)
@@ -132,9 +131,9 @@ def _ends(x, equations, wanted):
 class _Reusing:
     """The function of a step that writes results into arguments. pairs: number of a result -> the argument."""
 
-    def __init__(self, source, pairs):
+    def __init__(self, library, source, pairs):
         self.source, self.pairs, self.local = source, pairs, threading.local()
-        self.function = caller(load(source.text, source.pointers), source, self._new)
+        self.function = caller(library, source, self._new)
 
     def __call__(self, xs, free, kept):
         targets = [free.get(self.pairs.get(k)) for k in range(len(self.source.outputs))]

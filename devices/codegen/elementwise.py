@@ -1,6 +1,7 @@
 """Elementwise operations as C expressions: the dtypes their arguments are brought to, and the card's expression in them."""
 
 import functools
+import re
 
 import numpy as np
 
@@ -75,6 +76,7 @@ def _type_of(v):
     return np.dtype(type(v)) if isinstance(v, np.generic) else np.dtype(bool)
 
 
+ARGUMENT = re.compile(r"⟦(\d+)⟧")
 # powers by multiplications: of no larger error than a vector function, with over- and underflow where the result has it
 PRODUCTS = {2: "{0} * {0}", 3: "{0} * {0} * {0}", 4: "({0} * {0}) * ({0} * {0})", 6: "({0} * {0} * {0}) * ({0} * {0} * {0})"}
 
@@ -84,6 +86,16 @@ def expression(equation, functions, operand):
 
     operand: function(position, dtype) -> C text of that argument in that dtype. Raises Unsupported.
     """
+    found = functions.patterns.get(id(equation))
+    if found is None:  # a program is gone through several times before it is written
+        found = functions.patterns[id(equation)] = (*_pattern(equation, functions), equation)
+    wanted, parts, _ = found
+    given = [operand(i, dtype) for i, dtype in enumerate(wanted)]
+    return "".join([given[part] if type(part) is int else part for part in parts])
+
+
+def _pattern(equation, functions):
+    """(dtypes of the arguments, the text in parts: strings, and positions of arguments)."""
     wanted, made = loop_dtypes(equation)
     card, out = equation.op.card, equation.outputs[0].aval.dtype
     if equation.params.get("device") is not None or equation.params.get("order", 1) != 1:
@@ -94,17 +106,15 @@ def expression(equation, functions, operand):
     if card.name == "power" and leader.kind == "i" and not _not_negative(equation.inputs[1]):
         raise Unsupported("powers of integers, whose exponents may be negative")
     wanted = [np.dtype(np.int64) if card.name == "ldexp" and i == 1 else d for i, d in enumerate(wanted)]
-    given = [operand(i, dtype) for i, dtype in enumerate(wanted)]
+    given = [f"⟦{i}⟧" for i in range(len(wanted))]
     text = functions.expression(template(card, leader.kind), leader, given)
     if card.name == "power" and leader.kind in "iuf":
         text = PRODUCTS.get(equation.inputs[1], text).format(given[0])
-    if card.name == "astype":
-        return text
-    if out.kind == "b":
-        return text
-    if made.kind in "iu" or (leader.kind == "f" and made == leader and leader.char == "f"):
-        text = f"({ctype(made)})({text})"
-    return cast(f"({text})", made, out)
+    if card.name != "astype" and out.kind != "b":
+        if made.kind in "iu" or (leader.kind == "f" and made == leader and leader.char == "f"):
+            text = f"({ctype(made)})({text})"
+        text = cast(f"({text})", made, out)
+    return wanted, [int(part) if k % 2 else part for k, part in enumerate(ARGUMENT.split(text))]
 
 
 def _not_negative(v):

@@ -8,7 +8,7 @@ from .nests import fill
 from .short import padded, worth_padding
 from .stages import over_vectors
 
-BLOCK = 512  # elements of a long sum that are added up before blocks are added pairwise
+BLOCK = 512  # elements of a long sum that are added up before blocks are added pairwise, at most
 CHUNKS = 64  # parts of a long reduction, whatever the number of threads, so that results do not depend on it
 TILE = 64  # results of a reduction over first axes that a thread takes at a time, at least
 
@@ -85,7 +85,7 @@ def within(buffer, outer):
 def whole(body, sums, targets, inner, simd, parallel):
     """Reductions of everything to one result each; long ones in chunks that threads share."""
     stores = [f"{y} = {t.name};" for (t, *_), y in zip(sums, targets)]
-    blocks = -(-inner[-1].length // BLOCK)
+    blocks = -(-inner[-1].length // block_size(inner[-1].length))
     if not (parallel and len(inner) == 1 and simd and blocks >= CHUNKS):
         return ["{", *reduced(body, sums, inner, simd), *stores, "}"]
     parts = [f"{t.ctype} {t.name}p[{CHUNKS}];" for t, *_ in sums]
@@ -101,7 +101,7 @@ def reduced(body, sums, inner, simd):
     """The innermost loops of a reduction, whose results are left in local variables."""
     last = inner[-1]
     if simd and last.length > BLOCK and any(t.blocked for t, *_ in sums):
-        return in_blocks(body, sums, inner, "0", str(-(-last.length // BLOCK)))
+        return in_blocks(body, sums, inner, "0", str(-(-last.length // block_size(last.length))))
     return [*starts(sums), *innermost(inner, body, sums, simd), *ends(sums)]
 
 
@@ -112,12 +112,20 @@ def innermost(loops, body, sums, simd):
     return around(loops, [*body.lines, *steps(sums)], "", False)
 
 
+def block_size(length):
+    """Elements of a block: whole tiles or else whole vectors, as many as leave no shorter block over, if they can."""
+    sizes = *range(BLOCK, BLOCK // 2, -64), *range(BLOCK, BLOCK // 2, -16)
+    return next((n for n in sizes if length % n == 0), BLOCK)
+
+
 def in_blocks(body, sums, inner, first, last_block):
     """Long innermost loops in blocks, whose results are put together pairwise."""
     last = inner[-1]
-    bound = f"(b + 1) * {BLOCK} < {last.length} ? (b + 1) * {BLOCK} : {last.length}"
-    block = Loop(last.name, BLOCK, True, f"b * {BLOCK}", "end")
-    core = [f"int64_t end = {bound};", *starts(sums), *innermost([block], body, sums, True), *ends(sums)]
+    size = block_size(last.length)
+    end = f"(b + 1) * {size} < {last.length} ? (b + 1) * {size} : {last.length}" if last.length % size else ""
+    block = Loop(last.name, size, True, f"b * {size}", end and "end")
+    bound = [f"int64_t end = {end};"] if end else []
+    core = [*bound, *starts(sums), *innermost([block], body, sums, True), *ends(sums)]
     core += [line for t, *_ in sums for line in t.push()]
     blocks = Loop("b", 0, True, first, last_block)
     lines = [f"{t.ctype} {t.name} = {t.start};" for t, *_ in sums] + [line for t, *_ in sums for line in t.stack()]

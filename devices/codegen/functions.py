@@ -9,8 +9,10 @@ import re
 
 import numpy as np
 
-from .helpers import EXPONENTIAL, HELPERS, LEAST, PRODUCT_TYPES, SMALL_PRODUCT
+from .exponentials import exponential
+from .helpers import HELPERS
 from .scalars import Unsupported, code, ctype, real_dtype
+from .small_products import text as products_text
 from .solving_text import text as dense_text
 from .system import VECTOR, special_arity, vector_functions
 
@@ -36,9 +38,10 @@ class Functions:
 
     def __init__(self):
         self.declared, self.defined, self.pointers = {}, {}, {}
+        self.patterns = {}  # id(equation) -> what elementwise.py made of it
         self.numbers = {}  # prefix -> how many names begin with it
         self.programs = {}  # id(program) -> the C function of one that calls itself
-        self.small_products = set()
+        self.small_products = set()  # (code of a dtype, part) of kernels for products of small matrices
         self.dense = set()  # (name, code of a dtype) of functions on small matrices
 
     def unique(self, prefix):
@@ -72,15 +75,13 @@ class Functions:
 
     def _libm(self, name, suffix, arity):
         full = name + suffix
+        if name in ("exp", "tanh"):
+            c = "f4" if suffix else "f8"
+            self.defined[f"{name}_{c}"] = exponential(name, c)
+            return f"{name}_{c}"
         if full not in self.declared:
             real, vectorized = "float" if suffix else "double", "VECTORIZED " * (full in vector_functions())
             self.declared[full] = f"{vectorized}{real} {full}({', '.join([real] * arity)});"
-        if name == "exp" and full in vector_functions():
-            c = "f4" if suffix else "f8"
-            text = EXPONENTIAL.replace("TYPE", "float" if suffix else "double").replace("EXP", full)
-            text = text.replace("BITS", "int32_t" if suffix else "int64_t")
-            self.defined[f"exp_{c}"] = text.replace("CODE", c).replace("LEAST", LEAST[c])
-            return f"exp_{c}"
         return full
 
     def _helper(self, name, dtype, template):
@@ -128,5 +129,5 @@ class Functions:
         if self.pointers:
             members = "".join(f" {p};" for p in self.pointers.values())
             lines.append(f"struct pointers {{{members} }} pointers;")
-        products = [SMALL_PRODUCT.replace("CODE", c).replace("TYPE", PRODUCT_TYPES[c]) for c in sorted(self.small_products)]
+        products = products_text(self.small_products)
         return "\n".join([*lines, *self.defined.values(), *products, *dense_text(self.dense)])

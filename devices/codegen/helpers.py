@@ -62,11 +62,11 @@ HELPERS = {
     ("ldexp", "f"): f"{H} T NAME(T a, int64_t n) {{ int m = n > 30000 ? 30000 : n < -30000 ? -30000 : (int)n; "
                     "return (T)__builtin_ldexp(a, m); }",
     ("sinc", "f"): f"{H} T NAME(T a) {{ T z = (T)3.141592653589793 * (a == 0 ? (T)1e-20 : a); return @sin(z) / z; }}",
-    ("logaddexp", "f"): f"{H} T NAME(T a, T b) {{ T d = a - b, m = a > b ? a : b, y = m + @log1p(@exp(-@fabs(d))); "
-                        "return a == b ? a + (T)0.6931471805599453 : d != d ? d : y; }",
-    ("logaddexp2", "f"): f"{H} T NAME(T a, T b) {{ T d = a - b, m = a > b ? a : b; "
-                         "T y = m + (T)1.4426950408889634 * @log1p(@exp2(-@fabs(d))); "
-                         "return a == b ? a + 1 : d != d ? d : y; }",
+    # (equal ones, infinities among them, differ by 0; a choice behind the calls would be a branch around them)
+    ("logaddexp", "f"): f"{H} T NAME(T a, T b) {{ T d = a == b ? 0 : a - b; "
+                        "return (a > b ? a : b) + @log1p(@exp(-@fabs(d))); }",
+    ("logaddexp2", "f"): f"{H} T NAME(T a, T b) {{ T d = a == b ? 0 : a - b; "
+                         "return (a > b ? a : b) + (T)1.4426950408889634 * @log1p(@exp2(-@fabs(d))); }",
     ("expit", "f"): f"{H} T NAME(T a) {{ T e = @exp(-@fabs(a)); return (a >= 0 ? 1 : e) / (1 + e); }}",
     ("xlogy", "f"): f"{H} T NAME(T a, T b) {{ T y = a * @log(b); return a == 0 && b == b ? 0 : y; }}",
     ("xlog1py", "f"): f"{H} T NAME(T a, T b) {{ T y = a * @log1p(b); return a == 0 && b == b ? 0 : y; }}",
@@ -109,102 +109,3 @@ HELPERS = {
     ("exp2", "c"): f"{H} T NAME(T a) {{ __real__ a *= (R)0.6931471805599453; __imag__ a *= (R)0.6931471805599453; "
                    "return @exp(a); }",
 }  # fmt: skip
-
-# Vector functions leave arguments out of range to a function for one number at a time, and masks of -inf or -1e9 are many of
-# them. Compilers undo choices around calls, so the bits of the argument and of the result are made 0 where exp is.
-EXPONENTIAL = """\
-static inline TYPE exp_CODE(TYPE a) {
-  BITS k, in = -(BITS)!(a < LEAST);
-  TYPE y;
-  __builtin_memcpy(&k, &a, sizeof k); k &= in; __builtin_memcpy(&y, &k, sizeof k);
-  y = EXP(y);
-  __builtin_memcpy(&k, &y, sizeof k); k &= in; __builtin_memcpy(&y, &k, sizeof k);
-  return y;
-}"""
-LEAST = {"f8": "-746", "f4": "-104"}  # below these it is 0
-
-PRODUCT_TYPES = {"f8": "double", "f4": "float"}
-
-# out[i, j] = sum over l of x[i, l] y[l, j] for small matrices of any strides: y is packed into rows of whole vectors, and
-# four rows of the result are kept in registers. Multiplications and additions may be contracted here, as BLAS does.
-SMALL_PRODUCT = """
-typedef TYPE vec_CODE __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(TYPE))));
-#define W_CODE ((int64_t)(VECTOR_BYTES / sizeof(TYPE)))
-__attribute__((noinline)) CONTRACT static void rows_CODE(int64_t n, int64_t w, int64_t k, const TYPE *x, int64_t xi, int64_t xl,
-    const TYPE *y, int64_t yl, TYPE *o, int64_t oi, int64_t oj, int64_t m) {
-  for (int64_t i = 0; i < n; i += 4) {
-    int64_t r1 = i + 1 < n ? xi : 0, r2 = i + 2 < n ? 2 * xi : 0, r3 = i + 3 < n ? 3 * xi : 0, rows = n - i < 4 ? n - i : 4;
-    for (int64_t j = 0; j < w; j += 2) {
-      vec_CODE c[8] = {{0}};
-      const TYPE *a = x + i * xi, *b = y + j * W_CODE;
-      if (j + 1 < w) {
-        vec_CODE c0 = {0}, c1 = {0}, c2 = {0}, c3 = {0}, d0 = {0}, d1 = {0}, d2 = {0}, d3 = {0};
-        for (int64_t l = 0; l < k; l++, a += xl, b += yl) {
-          vec_CODE u = *(const vec_CODE *)b, v = *(const vec_CODE *)(b + W_CODE);
-          c0 += a[0] * u; c1 += a[r1] * u; c2 += a[r2] * u; c3 += a[r3] * u;
-          d0 += a[0] * v; d1 += a[r1] * v; d2 += a[r2] * v; d3 += a[r3] * v;
-        }
-        c[0] = c0; c[1] = d0; c[2] = c1; c[3] = d1; c[4] = c2; c[5] = d2; c[6] = c3; c[7] = d3;
-      } else {
-        vec_CODE c0 = {0}, c1 = {0}, c2 = {0}, c3 = {0};
-        for (int64_t l = 0; l < k; l++, a += xl, b += yl) {
-          vec_CODE u = *(const vec_CODE *)b;
-          c0 += a[0] * u; c1 += a[r1] * u; c2 += a[r2] * u; c3 += a[r3] * u;
-        }
-        c[0] = c0; c[2] = c1; c[4] = c2; c[6] = c3;
-      }
-      int64_t columns = m - j * W_CODE < 2 * W_CODE ? m - j * W_CODE : 2 * W_CODE;
-      for (int64_t r = 0; r < rows; r++) {
-        const TYPE *from = (const TYPE *)(c + 2 * r);
-        TYPE *to = o + (i + r) * oi + j * W_CODE * oj;
-        if (oj == 1) for (int64_t q = 0; q < columns; q++) to[q] = from[q];
-        else for (int64_t q = 0; q < columns; q++) to[q * oj] = from[q];
-      }
-    }
-  }
-}
-/* one row: y is read as it lies */
-static void row_CODE(int64_t m, int64_t k, const TYPE *x, int64_t xl, const TYPE *y, int64_t yl, TYPE *o, int64_t oj) {
-  enum { PART = 64 };
-  for (int64_t j = 0; j < m; j += PART) {
-    TYPE sums[PART] = {0};
-    int64_t l = 0, columns = m - j < PART ? m - j : PART;
-    if (columns == PART) for (; l + 4 <= k; l += 4) {
-      const TYPE *a = x + l * xl, *b = y + l * yl + j;
-      TYPE a0 = a[0], a1 = a[xl], a2 = a[2 * xl], a3 = a[3 * xl];
-      for (int64_t q = 0; q < PART; q++) sums[q] += (a0 * b[q] + a1 * b[yl + q]) + (a2 * b[2 * yl + q] + a3 * b[3 * yl + q]);
-    }
-    for (; l < k; l++) for (int64_t q = 0; q < columns; q++) sums[q] += x[l * xl] * y[l * yl + j + q];
-    for (int64_t q = 0; q < columns; q++) o[(j + q) * oj] = sums[q];
-  }
-}
-static void small_product_CODE(int64_t n, int64_t m, int64_t k, const TYPE *x, int64_t xi, int64_t xl,
-    const TYPE *y, int64_t yl, int64_t yj, TYPE *o, int64_t oi, int64_t oj) {
-  int64_t w = (m + W_CODE - 1) / W_CODE;
-  if (n == 1 && yj == 1 && m >= 32) { row_CODE(m, k, x, xl, y, yl, o, oj); return; }
-  if (yj == 1 && m % W_CODE == 0) { rows_CODE(n, w, k, x, xi, xl, y, yl, o, oi, oj, m); return; }
-  enum { PACK = 16384 / sizeof(TYPE) };
-  TYPE pack[PACK];
-  int64_t width = w * W_CODE, most = PACK / (k > 0 ? k : 1) / W_CODE;
-  if (most < 1) { /* a long inner axis: plain sums */
-    for (int64_t i = 0; i < n; i++) for (int64_t j = 0; j < m; j++) {
-      TYPE s = 0;
-      for (int64_t l = 0; l < k; l++) s += x[i * xi + l * xl] * y[l * yl + j * yj];
-      o[i * oi + j * oj] = s;
-    }
-    return;
-  }
-  for (int64_t j = 0; j < w; j += most) {
-    int64_t vectors = w - j < most ? w - j : most, columns = m - j * W_CODE;
-    if (columns > vectors * W_CODE) columns = vectors * W_CODE;
-    width = vectors * W_CODE;
-    for (int64_t l = 0; l < k; l++) {
-      const TYPE *from = y + l * yl + j * W_CODE * yj;
-      if (yj == 1) for (int64_t q = 0; q < columns; q++) pack[l * width + q] = from[q];
-      else for (int64_t q = 0; q < columns; q++) pack[l * width + q] = from[q * yj];
-      for (int64_t q = columns; q < width; q++) pack[l * width + q] = 0;
-    }
-    rows_CODE(n, vectors, k, x, xi, xl, pack, width, o + j * W_CODE * oj, oi, oj, columns);
-  }
-}
-"""

@@ -1,14 +1,17 @@
-"""From C text to a function in this process: compile or find, load, set what the code calls by pointer."""
+"""From C text to a library in this process: found or compiled, opened, told where the functions it calls are."""
 
 import contextlib
 import functools
 import hashlib
 import os
+import threading
 import warnings
 
 from ..compilers import compile_c, compiler_version, find_compiler, flag_sets, processor
+from ..standby import Standby, can_wait
 from . import runtime
 from .cache import Cache
+from .opened import Opened
 from .system import address
 from .threads import wanted
 
@@ -17,21 +20,11 @@ class NoCompiler(Exception):
     """There is no compiler, or it does not compile."""
 
 
-_state = {"warned": False, "flags": {}, "cache": None, "runtime": None}
+# flags: compiler -> which of its sets of options works; missed: whether the last library looked for was not on the disk
+_state = {"warned": False, "flags": {}, "cache": None, "runtime": None, "missed": None, "standby": None}
+_lock = threading.Lock()  # of the runtime's making
 _loaded = {}  # key -> library
 _openmp = []  # those whose threads are OpenMP's
-
-
-@functools.cache
-def ffi():
-    """The one cffi interface of this process."""
-    import cffi
-
-    made = cffi.FFI()
-    made.cdef("void one_thread(void); void release(void *); void *run_address(void); void *run_arrays_address(void);")
-    made.cdef("extern void *pointers[]; extern void *runtime[4];")
-    made.cdef("void set_up(int); void *function(int); void empty_shelf(void);")
-    return made
 
 
 def cache():
@@ -41,74 +34,163 @@ def cache():
     return _state["cache"]
 
 
-def load(text, pointers):
-    """The library of a C source. pointers: names of the functions it calls by pointer. Raises NoCompiler."""
-    words = find_compiler()
-    if words is None:
-        raise NoCompiler("there is no C compiler; install gcc or clang, or the package ziglang, or set CC")
-    sets = flag_sets(words)
-    complaint = None
-    for flags in sets[_state["flags"].get(words, 0) :]:
+class Loading:
+    """A library of a C source on its way: what is not on the disk is compiled from now on, while Python goes on.
+
+    names: of the functions that the source calls by pointer.
+    """
+
+    def __init__(self, text, names):
+        self.text, self.names = text, names
+        self.library = self.error = self.thread = None
+        words = find_compiler()
+        if words is None:
+            self.error = NoCompiler("there is no C compiler; install gcc or clang, or the package ziglang, or set CC")
+            return
+        flags = _flags_of(words)[0]
         key = key_of(text, words, flags)
-        if key in _loaded:
-            return _loaded[key]
-        library, complaint = _made(key, words, flags, text)
-        if library is not None:
-            _state["flags"][words] = sets.index(flags)
-            _set_pointers(library, pointers)
-            if "-DPOOL" not in flags:
-                _openmp.append(library)
-            if runtime.serves(text):
-                library.runtime[0:4] = functions(words)
-            _loaded[key] = library
-            return library
-    raise NoCompiler(f"{' '.join(words)} does not compile: {(complaint or '').splitlines()[:1]}")
+        self.library = _loaded.get(key)
+        if self.library is None:
+            found = _found(key)
+            _state["missed"] = found is None
+            if found is not None:
+                self.library = _ready(found, key, words, flags, text)
+            else:
+                self.thread = threading.Thread(target=self._make, args=(words,), name="polyad compiles")
+                self.thread.start()
+
+    def _make(self, words):
+        try:
+            self.library = _made_and_ready(self.text, words)
+        except BaseException as error:
+            self.error = error
+
+    def result(self):
+        """The library. Raises NoCompiler."""
+        if self.error is None:
+            addresses = [address(name) for name in self.names]  # SciPy may have to be imported for them: meanwhile
+        if self.thread is not None:
+            self.thread.join()
+        if self.error is not None:
+            raise self.error
+        self.library.fill("pointers", addresses)
+        return self.library
+
+
+def load(text, names):
+    """The library of a C source; names: of the functions that it calls by pointer. Raises NoCompiler."""
+    return Loading(text, names).result()
+
+
+@contextlib.contextmanager
+def standby():
+    """A block in which C will be written: a compiler waits for it if it is to be expected that it must be compiled."""
+    words = find_compiler()
+    if _state["missed"] is None:
+        _state["missed"] = cache().empty()
+    waiting = None
+    if words is not None and _state["missed"] and _state["standby"] is None and can_wait(words):
+        with contextlib.suppress(OSError):
+            waiting = _state["standby"] = Standby(words, _flags_of(words)[0], cache().path)
+    try:
+        yield
+    finally:
+        if waiting is not None and _state["standby"] is waiting:
+            _state["standby"] = None
+            waiting.stop()
+
+
+def _flags_of(words):
+    """The sets of options to try, from the first one on that was not seen to fail."""
+    return flag_sets(words)[_state["flags"].get(words, 0) :]
+
+
+def _made_and_ready(text, words):
+    """The library of C that is not on the disk, by the first options with which it is compiled."""
+    serving = threading.Thread(target=_try_runtime, args=(words,)) if runtime.serves(text) else None
+    if serving is not None:
+        serving.start()  # both are compiled at the same time
+    complaint = None
+    try:
+        for flags in _flags_of(words):
+            key = key_of(text, words, flags)
+            found, complaint = _made(key, words, flags, text)
+            if found is not None:
+                _state["flags"][words] = flag_sets(words).index(flags)
+                break
+    finally:
+        if serving is not None:
+            serving.join()
+    if found is None:
+        raise NoCompiler(f"{' '.join(words)} does not compile: {(complaint or '').splitlines()[:1]}")
+    return _ready(found, key, words, flags, text)
+
+
+def _ready(library, key, words, flags, text):
+    """A library just opened, with all that it needs beside its foreign functions."""
+    if "-DPOOL" not in flags:
+        _openmp.append(library)
+    if runtime.serves(text):
+        library.fill("runtime", functions(words))
+    return _loaded.setdefault(key, library)
+
+
+def functions(words):
+    """Addresses of the functions of the library that serves all others (runtime.py), which is made at first use."""
+    with _lock:
+        return _functions(words)
 
 
 @functools.cache
-def functions(words):
-    """The functions of the library that serves all others (runtime.py), which is made at first use."""
+def _functions(words):
     key = key_of(runtime.SOURCE, words, runtime.FLAGS)
     library, complaint = _made(key, words, runtime.FLAGS, runtime.SOURCE)
     if library is None:
         raise NoCompiler(f"{' '.join(words)} does not compile the pool of threads: {complaint}")
-    library.set_up(wanted())
+    library.call("set_up", wanted())
     _state["runtime"] = library
-    return [library.function(k) for k in range(4)]
+    return library.addresses("function", runtime.COUNT)
+
+
+def _try_runtime(words):
+    with contextlib.suppress(NoCompiler):  # who needs it tries again, and says so
+        functions(words)
 
 
 def release_memory():
     """Give back the memory that is kept for temporaries of compiled programs."""
     if _state["runtime"] is not None:
-        _state["runtime"].empty_shelf()
+        _state["runtime"].call("empty_shelf")
 
 
 def _made(key, words, flags, text):
     """(library, complaint) from the disk, or else compiled: one of them is None."""
-    return _found(key) or _built(key, lambda target: _compile(words, flags, text, target))
+    found = _found(key)
+    return (found, None) if found is not None else _built(key, lambda target: _compile(words, flags, text, target))
 
 
 def _found(key):
-    """(library, None) from the disk; None if it is not there, or was taken away just now."""
+    """The library from the disk; None if it is not there, or was taken away just now."""
     path = cache().find(key)
     with contextlib.suppress(OSError):
-        return None if path is None else (_open(path), None)
+        return None if path is None else Opened(path)
 
 
 def _built(key, make):
     """(library, complaint), made anew: one of them is None."""
     path, complaint = cache().build(key, make)
     try:
-        return (None, complaint) if path is None else (_open(path), None)
+        return (None, complaint) if path is None else (Opened(path), None)
     except OSError as error:
         return None, str(error)
 
 
-def _open(path):
-    return ffi().dlopen(str(path), ffi().RTLD_NOW)  # what it calls must be there
-
-
 def _compile(words, flags, text, target):
+    waiting = _state["standby"]
+    if waiting is not None and waiting.flags == (words, flags):
+        _state["standby"] = None
+        if waiting.compile(text, target):
+            return None
     source = target.with_suffix(".c")
     source.write_text(text)
     return compile_c(words, flags, source, target)
@@ -120,11 +202,6 @@ def key_of(text, words, flags):
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
-def _set_pointers(library, names):
-    for k, name in enumerate(names):
-        library.pointers[k] = ffi().cast("void *", address(name))
-
-
 def warn_once(error):
     """Say once that programs run operation by operation."""
     if not _state["warned"]:
@@ -133,9 +210,12 @@ def warn_once(error):
 
 
 def _after_fork():
-    """The threads of OpenMP do not survive a fork: the child does without."""
+    """In the child the threads of OpenMP are gone: it does without. A lock that another thread held is free."""
+    global _lock
+    _lock = threading.Lock()
+    _state["standby"] = None
     for library in _openmp:
-        library.one_thread()
+        library.call("one_thread")
 
 
 if hasattr(os, "register_at_fork"):

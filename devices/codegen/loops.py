@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 PLACE = re.compile(r"⟨(\d+)⟩")
 
+
 @dataclass
 class Loop:
-    """name: of the counter; reduced: a reduction runs over it. first, last: C text instead of 0 and the length."""
+    """name: of the counter; reduced: a reduction runs over it. first, last: C text instead of 0 and the length. Without `last`
+    it counts from 0 and adds `first`: compilers then know how often it runs, and write no remainder."""
 
     name: str
     length: int
@@ -17,6 +19,9 @@ class Loop:
 
     @property
     def head(self):
+        if self.first != "0" and not self.last:
+            q = f"{self.name}q"
+            return f"for (int64_t {q} = 0; {q} < {self.length}; {q}++) {{ int64_t {self.name} = {self.first} + {q};"
         return f"for (int64_t {self.name} = {self.first}; {self.name} < {self.last or self.length}; {self.name}++) {{"
 
 

@@ -67,5 +67,4 @@ def entry(inputs, outputs, memory_type):
         kind = "int64_t" if grows and k >= n else ("const " if k < n else "") + memory_type(v.aval.dtype)
         given += [f"({kind} *)o{k}->data", *([f"o{k}->dims"] if grows and k < n else [])]
     lines += [f"return run({', '.join([*given, 'constants'])});", "}"]
-    lines.append("void *run_arrays_address(void) { return (void *)run_arrays; }")
     return "\n".join([STRUCT, *lines]) + "\n"

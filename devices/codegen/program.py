@@ -15,7 +15,7 @@ from ...dsl.selection import PASSES, chosen, using
 from . import control  # noqa: F401  (operations on programs become blocks)
 from .calls import Fault, caller
 from .control_python import STEPWISE
-from .library import NoCompiler, load, warn_once
+from .library import Loading, NoCompiler, warn_once
 from .plan import lowerable
 from .scalars import Unsupported
 from .source import Source, vars_of
@@ -60,7 +60,8 @@ def compiled(program):
     steps = stretches(program.equations, usable)
     if deep(program) and not all(is_c for is_c, _ in steps):
         return lambda *leaves: [owned(y) for y in run_deep(program, leaves)]
-    made = [made_step(step, k, steps, program, constants) for k, step in enumerate(steps)]
+    started = [started_step(step, k, steps, program, constants) for k, step in enumerate(steps)]
+    made = [step and (step[0], caller(step[1].result(), step[0])) for step in started]
     plain = [v for v in program.outputs if isinstance(v, Var) and (v in program.inputs or v in constants)]
     outputs = [v for v in program.outputs if isinstance(v, Var)]
     if len(made) == 1 and steps[0][0] and not plain and len(set(outputs)) == len(outputs) == len(program.outputs):
@@ -153,8 +154,8 @@ def stretches(equations, usable=True, lowerable=lowerable):
     return [(k % 2 == 0, steps[k]) for k in sorted(steps)]
 
 
-def made_step(step, number, steps, program, constants):
-    """(source, function) of a step in C; None for another."""
+def started_step(step, number, steps, program, constants):
+    """(source, library on its way) of a step in C; None for another."""
     is_c, equations = step
     if not is_c:
         return None
@@ -171,7 +172,7 @@ def made_step(step, number, steps, program, constants):
         inputs = list(program.inputs)
     literals = literals_among({v: constants.get(v, x) for v, x in arrays.items()})
     source = Source(equations, inputs, outputs, arrays, literals)
-    return source, caller(load(source.text, source.pointers), source)
+    return source, Loading(source.text, source.pointers)
 
 
 def is_whole(steps):

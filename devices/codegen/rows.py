@@ -6,7 +6,7 @@ stays in the cache, and what only these nests use needs memory for one row, not 
 
 from .emission import size_within
 from .indices import Buffer, Index, contiguous
-from .nests import Nest
+from .nests import Nest, counters, dry_run
 
 LARGE = 16_384  # elements from which on rows are worth their own passes
 FEWEST = 8  # rows that are worth a loop around their passes
@@ -117,4 +117,37 @@ def localize(groups, temporaries, memory, graph):
             graph.buffers[v] = Buffer(buffer.name, buffer.dtype, buffer.shape, strides)
             g.local.append(v)
             left.remove(v)
+        shared(g, graph)
     return left
+
+
+def shared(rows, graph):
+    """Let temporaries of a row lie where others lay that are not read any more: fewer bytes stay in the first-level cache.
+    Changes graph.buffers and rows.local."""
+    made = {v: k for k, n in enumerate(rows.nests) for v in n.writes}
+    last = {r: k for k, n in enumerate(rows.nests) for r, _ in n.reads}
+    places = []  # the last temporary of each piece of memory
+
+    def free(u, v):
+        if (u.aval.shape, u.aval.dtype) != (v.aval.shape, v.aval.dtype) or size_within(graph.buffers[v], rows.outer) == 1:
+            return False  # one number is a register's
+        k, end = made[v], last.get(u, made[u])
+        return end < k or (end == k and replaces(v, u, rows.nests[k], graph))
+
+    for v in sorted(rows.local, key=made.get):
+        place = next((i for i, u in enumerate(places) if free(u, v)), None)
+        if place is None:
+            places.append(v)
+            continue
+        graph.buffers[v] = graph.buffers[places[place]]
+        rows.local.remove(v)
+        places[place] = v
+
+
+def replaces(v, u, nest, graph):
+    """Whether a nest can write v where it reads u: it reads each element before it writes it, and no other element later."""
+    if v.aval.shape != nest.shape or any(r == u and idx != counters(nest.shape) for r, idx in nest.reads):
+        return False
+    body = dry_run(nest, graph)
+    wrote = [k for k, line in enumerate(body.lines) if line.startswith(f"{graph.buffers[v].name}[")]
+    return bool(wrote) and not any(f"{graph.buffers[u].name}[" in line for line in body.lines[wrote[0] :])

@@ -85,6 +85,8 @@ def cast(text, source, target):
         return text
     if target.kind == "b":
         return f"({text} != 0)"
+    if source.kind == "b" and target.kind == "f":  # a choice: gcc 12 makes no vectors of conversions of comparisons
+        return f"({text} ? {literal(1, target)} : {literal(0, target)})"
     if source.kind == "c" and target.kind != "c":
         text = f"{'crealf' if source.char == 'F' else 'creal'}({text})"
     return f"(({ctype(target)})({text}))"

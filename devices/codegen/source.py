@@ -9,6 +9,7 @@ from .indices import Buffer
 from .memory import STACK, Arena, lifetimes
 from .objects import entry
 from .plan import Plan
+from .repeated import without_repeats
 from .runtime import in_library
 from .scalars import memory_type
 
@@ -22,10 +23,8 @@ HEAD = """\
 #define INFINITY __builtin_inff()
 #if defined(__clang__) || !defined(__GNUC__)
 #define VECTORIZED
-#define CONTRACT
 #else
 #define VECTORIZED __attribute__((simd("notinbranch")))
-#define CONTRACT __attribute__((optimize("O3", "fp-contract=fast")))
 #endif
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
@@ -103,7 +102,8 @@ class Source:
             lines.append(f"{memory_type(v.aval.dtype)} *{graph.buffers[v].name} = (void *)(arena + {offset});")
         grown = [graph.buffers[v] for v in temporaries if UNKNOWN in v.aval.shape]
         lines += [f"{memory_type(b.dtype)} *{b.name} = 0; int64_t {b.name}_n = 0;" for b in grown]
-        lines += [line.replace("STOP;", "") for line in body]
+        functions, body = without_repeats(lines, [line.replace("STOP;", "") for line in body])
+        lines += body
         lines += [f"free({b.name});" for b in grown]
         if arena.size > STACK:
             lines.append(f"given(arena, {arena.size});")
@@ -111,8 +111,8 @@ class Source:
             failed = f"if (memory || failed || fault) {{ {' '.join(f'free({y}); {y} = 0;' for y, _ in grow)} }}"
             lines += [failed, *[f"{y}_place[0] = (int64_t){y}; {y}_place[1] = {y}_n;" for y, _ in grow]]
         lines += ["return memory ? 2 : failed ? failed : fault ? 3 : 0;" if self.faults else "return 0;", "}"]
-        lines += ["void *run_address(void) { return (void *)run; }", entry(self.inputs, self.outputs, memory_type)]
-        text = "\n".join([graph.functions.text, *lines]) + "\n"
+        lines.append(entry(self.inputs, self.outputs, memory_type))
+        text = "\n".join([graph.functions.text, *functions, *lines]) + "\n"
         return HEAD + (COMPLEX if "complex" in text else "") + in_library(text) + text
 
 

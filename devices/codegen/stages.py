@@ -73,12 +73,12 @@ def staged(loop, lines, steps=(), clause="", places=()):
     tile = next((size for size, most in TILES if len(between) <= most), None)
     if tile is None or loop.length < 2 * LANES:
         return None
-    tile = min(tile, loop.length)
+    tile = next((n for n in range(tile, tile * 3 // 4 - 1, -8) if loop.length % n == 0), min(tile, loop.length))
     count, rest = divmod(loop.length, tile)
-    start, last = f"({loop.first}) + tile * {tile}", loop.last or (loop.length if rest else "")
+    start, last = f"({loop.first}) + tile * {tile}", loop.last or (f"({loop.first}) + {loop.length}" if rest else "")
     core = [f"int64_t start = {start}, until = start + {tile};", *([f"if (until > {last}) until = {last};"] if last else [])]
     core += [f"{types[name]} {name}_tile[{tile}] __attribute__((aligned(64)));" for name in between]
-    inner = Loop(loop.name, tile, False, "start", "until" if last else f"start + {tile}")
+    inner = Loop(loop.name, tile, False, "start", "until" if last else "")
     for k, stage in enumerate(stages):
         pragma = "#pragma omp simd" + (clause if k == len(stages) - 1 else "")
         core += [pragma, inner.head, *stage, "}"]

@@ -2,7 +2,11 @@
 
 import ctypes
 import functools
+import importlib.machinery
+import importlib.util
+import os
 import re
+import sys
 
 # functions of which libmvec may have vector versions, which differ by at most 4 units in the last place
 VECTOR = {
@@ -71,10 +75,26 @@ GEMM = ("dgemm", "sgemm", "zgemm", "cgemm")
 def blas_functions():
     """name -> capsule of BLAS's matrix products, empty without SciPy."""
     try:
-        from scipy.linalg import cython_blas
+        capi = _cython_blas().__pyx_capi__
     except ImportError:
         return {}
-    return {name: cython_blas.__pyx_capi__[name] for name in GEMM}
+    return {name: capi[name] for name in GEMM}
+
+
+def _cython_blas():
+    """SciPy's module of this name, alone: all of `scipy.linalg` takes longer to import than most programs to compile."""
+    name = "scipy.linalg.cython_blas"
+    if "scipy.linalg" in sys.modules:
+        return importlib.import_module(name)
+    import scipy
+
+    spec = importlib.machinery.PathFinder.find_spec(name, [os.path.join(p, "linalg") for p in scipy.__path__])
+    if spec is None:
+        return importlib.import_module(name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules.pop(name, None)  # so that importing it sets it in its package
+    return module
 
 
 def address(name):

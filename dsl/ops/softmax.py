@@ -4,7 +4,7 @@ import math
 
 from ..avals import broadcast_shapes, reduced_axes, shape_of
 from ..card import case, composite, normal
-from .arithmetic import add, divide, multiply, square, subtract
+from .arithmetic import add, divide, multiply, reciprocal, square, subtract
 from .compare import equal, greater, isfinite, logical_and, where
 from .complex import stop_gradient
 from .create import full_like
@@ -76,7 +76,7 @@ def softmax(x, /, axis=-1):
     array([0.25, 0.25, 0.25, 0.25])
     """
     e = exp(subtract(x, _largest(x, axis)[0]))
-    return divide(e, _nonzero(sum(e, axis=axis, keepdims=True))[0])
+    return multiply(e, reciprocal(_nonzero(sum(e, axis=axis, keepdims=True))[0]))  # one division for all of a row
 
 
 @composite(kernel=None, numpy=(), samples=[*rows, case(normal(2, 3), axis=None), case(normal(2, 3, 2), axis=(0, -1))])

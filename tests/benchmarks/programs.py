@@ -1,6 +1,4 @@
-"""Whole programs under `jit` against JAX's jit of the same functions, in the same run: called again, and called first."""
-
-import time
+"""Whole programs under `jit` against JAX's jit of the same functions, in the same run."""
 
 import jax
 import jax.numpy as jnp
@@ -191,21 +189,6 @@ def compared(ours, theirs, args):
     return ratio(lambda: mine(*args), lambda: jax.block_until_ready(compiled(*given)), repeat=15)
 
 
-def first(ours, theirs, args):
-    """(our time, JAX's time) in µs of the first call: tracing and compiling, or finding the compiled code on disk."""
-    given = jax.tree.map(jnp.asarray, args)
-    times = []
-    for call in (lambda: pa.jit(ours)(*args), lambda: jax.block_until_ready(jax.jit(theirs)(*given))):
-        start = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - start) * 1e6)
-    return tuple(times)
-
-
 def rows():
-    for name, ours, theirs, args, _ in work():
-        yield f"first call: {name}", "jax.jit", first(ours, theirs, args), None
-    for name, ours, theirs, args, _ in work():
-        yield f"again from disk: {name}", "jax.jit", first(ours, theirs, args), 1 / 3
     for name, ours, theirs, args, reach in (*work(), *breadth(np.random.default_rng(0))):
         yield name, "jax.jit", compared(ours, theirs, args), reach

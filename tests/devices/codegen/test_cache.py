@@ -154,7 +154,7 @@ def f(x):
 def fresh(monkeypatch, tmp_path):
     """Nothing loaded, nothing on disk, no warning given."""
     monkeypatch.setattr(library, "_loaded", {})
-    monkeypatch.setattr(library, "_state", {"warned": False, "flags": {}, "cache": Cache(tmp_path / "cache")})
+    monkeypatch.setattr(library, "_state", library._state | {"warned": False, "flags": {}, "cache": Cache(tmp_path / "cache")})
     compilers.find_compiler.cache_clear()
     yield library._state["cache"]
     compilers.find_compiler.cache_clear()

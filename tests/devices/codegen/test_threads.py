@@ -77,7 +77,7 @@ def test_gcc_calls_the_pool():
     assert "-DPOOL" in flag_sets(words)[0]
     code = (
         "import numpy as np, polyad as pa; from polyad.devices.codegen import groups, library; groups.PARALLEL = 10; "
-        "pa.jit(lambda x: pa.sin(x) * 2)(np.ones(1000)); print(len(library._openmp), library.functions.cache_info().currsize)"
+        "pa.jit(lambda x: pa.sin(x) * 2)(np.ones(1000)); print(len(library._openmp), library._functions.cache_info().currsize)"
     )
     answer = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=100)
     assert answer.stdout.split() == ["0", "1"], answer.stderr
