@@ -108,7 +108,7 @@ def both(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
     pullback, aux = result
     y, index = check_scalar(name, pullback.outputs, pullback.shape)
     cts = pullback.pull([] if index is None else [(index, one(y))])
-    y = pullback.value()
+    y = y if pullback.shape is tree.LEAF else pullback.value()
     return ((y, aux) if has_aux else y), (cts if several else cts[0])
 
 

@@ -80,6 +80,9 @@ def inputs_of(name, positions, primals):
     """The arguments at these positions as pairs (leaves, structure), the leaves as layers take them."""
     inputs = []
     for n, x in zip(positions, primals, strict=True):
+        if type(x) is np.ndarray and x.dtype.kind in "fc":  # hot
+            inputs.append(([x], tree.LEAF))
+            continue
         leaves, structure = ([x], tree.LEAF) if Layer in type(x).__mro__ else tree.flatten(x)
         inputs.append((as_inputs(name, n, leaves, x), structure))
     return inputs
@@ -133,6 +136,10 @@ def chosen(name, f, args, kwargs, argnums, allow_int=False):
 
     allow_int: whether arguments without tangent space may be among them.
     """
+    if len(args) == 1 and type(argnums) is int and not argnums and not kwargs:  # the most usual
+        if not allow_int:
+            check_inexact(name, 0, args[0])
+        return f, [0], False
     several = isinstance(argnums, (tuple, list))
     positions = _positions(name, argnums, len(args)) if several or type(argnums) is not int or argnums or not args else [0]
     for n in () if allow_int else positions:

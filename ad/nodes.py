@@ -66,13 +66,13 @@ class Selection:
     def hand_on(self, cts, own, ct, y, xs, parent):
         (xs, params), (place,) = xs, parent
         known = cts[place]
-        if _plain(ct, xs):
+        if type(ct) is np.ndarray is type(xs[0]) and len(xs) == 1 and ct.dtype is xs[0].dtype or _plain(ct, xs):
             mine = known if known is not None and known is own.get(place) else _writable(known, xs[0])
             if mine is not None:
                 cts[place] = own[place] = mine
                 self.accumulate(mine, ct, y, *xs, **params)
                 return
-        elif parts_of(ct) and self._by_parts(known, place, cts, own, ct, y, xs, params):
+        elif (parts := parts_of(ct)) and self._by_parts(known, place, cts, own, ct, parts, y, xs, params):
             return
         elif isinstance(ct, Traced) and type(known) is type(ct) and _same_space(known, xs[0], ct):
             cts[place] = self.add_to(known, ct, y, *xs, **params)
@@ -81,10 +81,10 @@ class Selection:
         if c is not None:
             cts[place] = c if known is None else total(cts, own, place, c)
 
-    def _by_parts(self, known, place, cts, own, ct, y, xs, params):
+    def _by_parts(self, known, place, cts, own, ct, parts, y, xs, params):
         """Do the same for a number and its tangent, one by one, where both are plain; whether it was done."""
         x, *others = arrays = [bottom(xs[0]), *xs[1:]]
-        number, tangent = parts_of(ct)
+        number, tangent = parts
         if not (_plain(number, arrays) and _plain(tangent, arrays)):
             return False
         asked = place >= own.tangents  # for the number, too

@@ -2,11 +2,10 @@
 
 import functools
 import itertools
-from contextlib import nullcontext
 
 import numpy as np
 
-from ..dispatch import Layer, StructureError, as_tangent, describe, is_container, open_runs, tree, watchers
+from ..dispatch import Layer, StructureError, as_tangent, describe, innermost_run, is_container, open_runs, tree, watchers
 from ..dsl.avals import dtype_of
 from ..dsl.axes import enclosing_axes
 from ..dsl.nans import checking
@@ -26,10 +25,13 @@ FEW = 4096  # elements, up to which a reduction costs more for the call than for
 def results_of(run, f, seen, has_aux):
     """(unwrapped leaves, structure, aux) of f's result in a run, or None if it is a function."""
     out = f(*seen)
-    if not has_aux and is_function(out):
-        return None
+    if not has_aux:
+        if Layer in type(out).__mro__:  # the most usual
+            return [run.unwrap(out)], tree.LEAF, None
+        if is_function(out):
+            return None
     out, aux = split_aux(run.name, out, has_aux)
-    values, shape = ([out], tree.LEAF) if Layer in type(out).__mro__ else tree.flatten(out)
+    values, shape = tree.flatten(out)
     if has_aux:
         aux = tree.map(lambda v: run.unwrap(_shown(run, v))[0], aux)
     return [run.unwrap(_shown(run, v)) for v in values], shape, aux
@@ -102,7 +104,7 @@ def record(name, f, positions, primals, has_aux=False):
     with ReverseRun(name) as run:
         if type(run.outer) is ForwardRun and run.outer.store is None:
             run.outer.store = begin()
-        seen = [tree.unflatten(shape, [run.input(x) if inexact(x) else x for x in xs]) for xs, shape in inputs]
+        seen = [tree.unflatten(shape, run.inputs(xs)) for xs, shape in inputs]
         followed = len(run.tape)
         results = results_of(run, f, seen, has_aux)
     if results is None:
@@ -118,12 +120,17 @@ def walked(walk, again):
     """
     if watchers and checking() and again():  # debug_nans looks for NaN that stay
         return carefully(walk)
-    if any([isinstance(run, TraceRun) for run in open_runs()]):
+    if innermost_run() is not None and any([isinstance(run, TraceRun) for run in open_runs()]):
         return carefully(walk)  # in a trace there are no numbers to ask
     token = may_repeat.set(again)
     try:
         cts = walk()
-        if not any([_has_nan(ct) for ct in cts]) or not again():
+        for ct in cts:
+            if _has_nan(ct):
+                break
+        else:
+            return cts
+        if not again():
             return cts
     except Once:
         pass
@@ -182,9 +189,8 @@ class Pullback:
 
     def cotangents(self, seeds):
         """A list of the leaves' cotangents, None for integers, from pairs (place on the tape, cotangent)."""
-        with walk_alone(self.run) if resumable.data else nullcontext():
-            found = iter(walked(lambda: self.run.walk_back(seeds, self.followed), self._alone))
-        return [_cotangent_of(x, next(found)) if inexact(x) else None for xs, _ in self.inputs for x in xs]
+        found = iter(self._walked(lambda: self.run.walk_back(seeds, self.followed)))
+        return [_cotangent_of(x, found) for xs, _ in self.inputs for x in xs]
 
     def tangents(self, seeds, forward, leaves):
         """A list of the tangents of the leaves' cotangents in a forward pass that the evaluation lies in; None for integers.
@@ -193,9 +199,14 @@ class Pullback:
         """
         self.run.tangents = True
         along = lambda ct: None if ct is None else forward.unwrap(ct)[1]
-        with walk_alone(self.run) if resumable.data else nullcontext():
-            found = iter(walked(lambda: list(map(along, self.run.walk_back(seeds, self.followed))), self._alone))
-        return [_cotangent_of(x, next(found)) if inexact(x) else None for x in leaves]
+        found = iter(self._walked(lambda: list(map(along, self.run.walk_back(seeds, self.followed)))))
+        return [_cotangent_of(x, found) for x in leaves]
+
+    def _walked(self, walk):
+        if not resumable.data:  # hot
+            return walked(walk, self._alone)
+        with walk_alone(self.run):
+            return walked(walk, self._alone)
 
     def _alone(self):
         """Whether no other process may have to take part in the walk; else it must not depend on the numbers here."""
@@ -208,6 +219,9 @@ class Pullback:
 
     def _argument(self, leaves, structure, found):
         """One argument's cotangent."""
+        if structure is tree.LEAF:  # hot
+            ct = next(found)
+            return NoTangent if ct is None else ct
         cts = [NoTangent if ct is None else ct for ct in itertools.islice(found, len(leaves))]
         return in_structure(structure, cts, leaves)
 
@@ -215,7 +229,7 @@ class Pullback:
 def apart(cts, given):
     """Tangents or cotangents whose memory is theirs alone, so that writing to one changes neither another nor what was
     given."""
-    taken = {id(_owner(ct)) for ct in given}
+    taken = {id(_owner(ct)) for ct in given if type(ct) is not np.float64}
     for i, ct in enumerate(cts):
         if type(ct) is np.ndarray:
             owner = id(ct) if ct.base is None else id(_owner(ct))
@@ -231,7 +245,11 @@ def _owner(x):
     return x if getattr(x, "base", None) is None else x.base
 
 
-def _cotangent_of(x, ct):
+def _cotangent_of(x, found):
+    """The cotangent of a leaf, the next one found; None for integers, of which none is found."""
+    if not inexact(x):
+        return None
+    ct = next(found)
     if type(ct) is np.ndarray and ct.ndim and ct.dtype is x.dtype:
         return ct
     if type(ct) is type(x) is not np.ndarray and ct.dtype is x.dtype:

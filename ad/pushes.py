@@ -2,6 +2,7 @@
 more than the operations themselves on small arrays (as in reverse.py)."""
 
 import dis
+import math
 
 from numpy import float64, ndarray
 
@@ -53,6 +54,7 @@ def _one(cls, generic, rule, otherwise):
 def _two(cls, generic, rule, mine, otherwise):
     op, name = generic.function, generic.name
     first, second = mine
+    least = math.inf if generic.card.kind == "bilinear" else LARGE  # where a large constant makes all that is computed large
     if not second:
 
         def run(x, y):
@@ -60,7 +62,7 @@ def _two(cls, generic, rule, mine, otherwise):
             if r.inner is not None:
                 return r.inner.capture(generic, (x, y), {})
             v, dv = x.primal, x.tangent
-            if dv is None or r.closed or _size(v) >= LARGE or type(y) is not float and _size(y) >= LARGE:
+            if dv is None or r.closed or _size(v) >= LARGE or type(y) is not float and _size(y) >= least:
                 return otherwise(x, y)
             z = op(v, y)
             dz = rule(dv, None, z, v, y)
@@ -75,7 +77,7 @@ def _two(cls, generic, rule, mine, otherwise):
             if r.inner is not None:
                 return r.inner.capture(generic, (x, y), {})
             w, dw = y.primal, y.tangent
-            if dw is None or r.closed or _size(w) >= LARGE or type(x) is not float and _size(x) >= LARGE:
+            if dw is None or r.closed or _size(w) >= LARGE or type(x) is not float and _size(x) >= least:
                 return otherwise(x, y)
             z = op(x, w)
             dz = rule(None, dw, z, x, w)

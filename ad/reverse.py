@@ -17,7 +17,7 @@ from ..dsl.axes import enclosing_axes
 from ..dsl.batching import concrete
 from ..dsl.debugging import watching
 from ..dsl.ops.create import zeros_like
-from .nodes import PART, Joint, Selection, refusal
+from .nodes import PART, Joint, refusal
 from .origins import noting, watched_walk
 from .owned import Own
 from .residuals import LARGE, elements, leaner, total
@@ -28,11 +28,13 @@ from .rules import (
     jvp_rule,
     match_cotangent,
     match_tangent,
+    matched,
     nothing,
     reads_values,
     unfollowed,
     vjp_rule,
 )
+from .selections import selection
 from .typed_rules import implementation, one_each, opted_out, reverse_typed
 from .watched import readers, watched
 
@@ -60,7 +62,7 @@ class Reverse(Layer):
         if not differentiable(generic):
             return captured(generic, mine.index(True), unfollowed(cls, generic, types))
         if "accumulate" in generic.card.rules and mine[0] and not any(mine[1:]):
-            return _selection(cls, generic)
+            return selection(cls, generic, rule_for(generic, 0), len(types) == 1)
         plain = not generic.params and generic.card.kind != "opaque"  # which may give several results
         if plain and generic.arity == 2:
             return _binary(cls, generic, types)
@@ -132,18 +134,35 @@ def _binary(cls, generic, types):
 
 def _single(cls, generic):
     """One array and parameters: `_general` without lists of arguments and rules, for speed as `_binary`."""
-    spread, required = generic.spread, generic.card.collective
-    same_space = generic.card.partials is not None and not generic.params
+    spread, known, required = generic.spread, generic.table, generic.card.collective
+    bare = not generic.params and not generic.keywords
+    same_space = generic.card.partials is not None and bare
     rule, large = rule_for(generic, 0, same_space), rule_for(generic, 0, same_space, large=True)
     converts = "dtype" in generic.params  # possibly to integers
     lean = leaner(generic, [0], 1)
+
+    def simple(x):
+        r = x.run
+        if r.inner is not None:
+            return r.inner.capture(generic, (x,), {})
+        v = x.value
+        y = spread(v)
+        if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
+            r.append((large, *lean((v,), y), x.index))
+        else:
+            r.append((rule, (v,), y, x.index))
+        return cls(y, r, len(r.tape) - 1)
+
+    if bare and not required:
+        return simple
 
     def run(x, **params):
         r = x.run
         if r.inner is not None:
             return r.inner.capture(generic, (x,), params)
         v = x.value
-        y = spread(v, **params)
+        target = known.get(type(v))  # as the operation's entry has it, whose parameters are complete already
+        y = spread(v, **params) if target is None else target(v, **params)
         if converts and params["dtype"] is not None and dtype_of(y).kind not in "fc":  # nothing to follow
             return y
         if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
@@ -152,31 +171,6 @@ def _single(cls, generic):
             r.append((partial(rule, **params) if params else rule, (v,), y, x.index))
         if required:
             r.required.append(len(r.tape) - 1)
-        return cls(y, r, len(r.tape) - 1)
-
-    return run
-
-
-def _selection(cls, generic):
-    """One followed array, a few elements of which are picked."""
-    spread, accumulate = generic.spread, generic.card.rules["accumulate"]
-    node = Selection(rule_for(generic, 0), accumulate, generic.card.rules["add_to"])
-    readers[accumulate] = generic.name
-    leaners = {}  # by the number of arrays
-
-    def run(x, *others, **params):
-        r = x.run
-        if r.inner is not None:
-            return r.inner.capture(generic, (x, *others), params)
-        v = x.value
-        y = spread(v, *others, **params) if others else spread(v, **params)
-        xs = (v, *others)
-        if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
-            lean = leaners.get(len(xs)) or leaners.setdefault(len(xs), leaner(generic, [0], len(xs)))
-            xs, y_kept = lean(xs, y)
-            r.append((node, (xs, params), y_kept, (x.index,)))
-        else:
-            r.append((node, (xs, params), y, (x.index,)))
         return cls(y, r, len(r.tape) - 1)
 
     return run
@@ -266,34 +260,10 @@ def rule_for(generic, i, same_space=False, large=False):
     if rule is None:
         rule = _alone(_transposed(generic, [i]))
     elif not same_space:
-        rule = _matched(rule, i, generic)
+        rule = matched(rule, i, generic)
     if reads_values(generic, i):
         readers[rule] = name
     return rule
-
-
-def _matched(rule, i, generic):
-    name = generic.name
-    if generic.arity == 1 and (generic.params or generic.keywords):
-        return lambda ct, y, x, **params: match_cotangent(rule(ct, y, x, **params), y, x, name, 0)
-    if generic.params or generic.keywords or generic.arity not in (1, 2):
-        return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name, i)
-    if generic.arity == 1:  # hot: without lists of arguments
-        return lambda ct, y, x: match_cotangent(rule(ct, y, x), y, x, name, 0)
-
-    def first(ct, z, x, y):
-        c = rule(ct, z, x, y)
-        if type(c) is ndarray is type(x) and c.shape == x.shape and c.dtype is x.dtype:
-            return c
-        return match_cotangent(c, z, x, name, 0)
-
-    def second(ct, z, x, y):
-        c = rule(ct, z, x, y)
-        if type(c) is ndarray is type(y) and c.shape == y.shape and c.dtype is y.dtype:
-            return c
-        return match_cotangent(c, z, y, name, 1)
-
-    return second if i else first
 
 
 def _alone(rule):
@@ -389,6 +359,17 @@ class ReverseRun(Run):
         cls = self.kind.classes.get(self.depth) or self.kind[self.depth]  # hot: the first is a tenth of the second
         return cls(snapshot(value), self, len(self.tape) - 1)
 
+    def inputs(self, values):
+        """Those of some values that have derivatives, followed from here; the others as they are."""
+        cls = self.kind.classes.get(self.depth) or self.kind[self.depth]
+        append, tape, seen = self.append, self.tape, []
+        for x in values:
+            if (x.dtype if type(x) is ndarray else dtype_of(x)).kind in "fc":
+                append(None)
+                x = cls(snapshot(x), self, len(tape) - 1)
+            seen.append(x)
+        return seen
+
     def constant(self, value):
         """A value without parents."""
         if dtype_of(value).kind not in "fc":
@@ -399,7 +380,7 @@ class ReverseRun(Run):
     def unwrap(self, x):
         """(value, place on the tape or None) of a result of the function."""
         x = settled(x)
-        if type(x) is self.kind[self.depth]:
+        if type(x) is self.kind.classes.get(self.depth):
             if x.run is not self:
                 raise self.foreign(x.run)
             return snapshot(x.value), x.index

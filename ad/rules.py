@@ -237,13 +237,18 @@ def nothing(ct, y, *xs, **params):
     return None
 
 
+def unchanged(ct, z, x, y):
+    """The reverse rule for either of two arguments whose slope is 1."""
+    return ct
+
+
 def _vjp_from_partial(card, i, generic, large):
     slope = entry(card.partials, i, card)
     if slope is None:
         return nothing
     two = generic.arity == 2 and not generic.params  # hot: without lists of arguments
     if slope == 1:
-        return (lambda ct, z, x, y: ct) if two else lambda ct, y, *xs, **params: ct
+        return unchanged if two else lambda ct, y, *xs, **params: ct
     if slope == -1:
         return (lambda ct, z, x, y: negative(ct)) if two else lambda ct, y, *xs, **params: negative(ct)
     if card.singular:
@@ -258,19 +263,51 @@ def _vjp_from_partial(card, i, generic, large):
     return lambda ct, y, *xs, **params: product.times(ct, slope(y, *xs, **params))
 
 
+def matched(rule, i, generic):
+    """The reverse rule for array i with its result brought to the array's space."""
+    name = generic.name
+    if generic.arity == 1 and (generic.params or generic.keywords):
+        return lambda ct, y, x, **params: match_cotangent(rule(ct, y, x, **params), y, x, name, 0)
+    if generic.params or generic.keywords or generic.arity not in (1, 2):
+        return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name, i)
+    if generic.arity == 1:  # hot: without lists of arguments
+        return lambda ct, y, x: match_cotangent(rule(ct, y, x), y, x, name, 0)
+
+    same = rule is unchanged
+
+    def first(ct, z, x, y):
+        c = ct if same else rule(ct, z, x, y)
+        if type(c) is np.ndarray is type(x) and c.shape == x.shape and c.dtype is x.dtype:
+            return c
+        return match_cotangent(c, z, x, name, 0)
+
+    def second(ct, z, x, y):
+        c = ct if same else rule(ct, z, x, y)
+        if type(c) is np.ndarray is type(y) and c.shape == y.shape and c.dtype is y.dtype:
+            return c
+        return match_cotangent(c, z, y, name, 1)
+
+    return second if i else first
+
+
 def match_cotangent(ct, y, x, name, place=None):
     """A cotangent brought to its argument's space: dense, its shape, its dtype (real stays real), and once for all lanes
     if the argument is the same in all of them; None for zero. name: of the operation, place: of the argument, for errors."""
     kind = type(ct)
     if kind is type(x):
-        if kind is np.ndarray:
-            if ct.shape == x.shape and ct.dtype is x.dtype:
-                return ct
-        elif kind is np.float64:
+        if kind is np.float64:
             if not enclosing_axes():
                 return ct
-        elif getattr(kind, "halves", None) is not None and _alike(ct.below, x.below):  # a value with a tangent
-            return ct
+        elif kind is np.ndarray or getattr(kind, "halves", None) is not None:  # the latter: a value with a tangent
+            a, b = (ct, x) if kind is np.ndarray else (ct.below, x.below)
+            if type(a) is np.ndarray is type(b) and a.dtype is b.dtype:
+                shape = b.shape
+                if a.shape == shape:
+                    return ct
+                if a.ndim > len(shape) and a.shape[a.ndim - len(shape) :] == shape and not enclosing_axes():
+                    return sum_to(ct, shape)  # as for a bias
+    elif getattr(type(x), "halves", None) is not None and _alike(ct, x.below) and not enclosing_axes():
+        return ct
     elif kind is not np.ndarray:
         ct = as_dense(ct, f"{name}: its reverse rule", x, place)
         if ct is None:
@@ -293,7 +330,8 @@ def match_cotangent(ct, y, x, name, place=None):
 
 
 def _alike(a, b):
-    return type(a) is type(b) is np.ndarray and a.shape == b.shape and a.dtype is b.dtype
+    kind = type(a)
+    return kind is type(b) and (kind is np.float64 or kind is np.ndarray and a.shape == b.shape and a.dtype is b.dtype)
 
 
 def match_tangent(dy, y, name):

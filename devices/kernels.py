@@ -165,15 +165,10 @@ def _reshaped(xp, x, shape, copy):
 def small_broadcast(xp):
     """`broadcast_to` for a library on the host: a small copy costs less than making a view of repeated elements."""
 
-    def broadcast_to(x, shape):
+    def general(x, shape):
         shape = shape if type(shape) is tuple else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        large = math.prod(shape) > 4096
-        if type(x) is np.float64 and not large:
-            y = xp.empty(shape)
-            y.fill(x)
-            return y
         x = xp.asarray(x)
-        if large:
+        if math.prod(shape) > 4096:
             return xp.broadcast_to(x, shape) if x.ndim or x.dtype.hasobject else _repeated(x, shape)
         y = xp.empty(shape, x.dtype)
         if x.ndim > y.ndim:  # which the assignment would take where the further axes have length 1
@@ -181,6 +176,20 @@ def small_broadcast(xp):
         y[...] = x
         return y
 
+    explaining = kernel(operations["broadcast_to"], general, xp.__name__)
+
+    def broadcast_to(x, shape):
+        if type(x) is np.float64 and type(shape) is tuple:  # hot: the cotangent of a sum
+            try:
+                if math.prod(shape) <= 4096:
+                    y = xp.empty(shape)
+                    y.fill(x)
+                    return y
+            except (ValueError, TypeError):
+                pass
+        return explaining(x, shape=shape)
+
+    broadcast_to.explains = True
     return broadcast_to
 
 

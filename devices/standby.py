@@ -1,17 +1,20 @@
-"""A compiler on standby: started while its C is still being written, so that its start is over when the C comes.
+"""A compiler on standby: started before its C is there, so that its start is over when the C comes.
 
 Half of the time that a compiler takes for a small program it spends on starting: loading itself, and making its tables of
 types, built-in functions and registers. It does so before it reads what its file includes, and that is its standard input.
 """
 
+import atexit
 import contextlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
+SECONDS = 3  # that it waits before it is ended
 _waiting = set()
 
 
@@ -26,16 +29,26 @@ class Standby:
         self.folder = Path(tempfile.mkdtemp(prefix="new-", dir=directory))
         (self.folder / "library.c").write_text('#include "/dev/stdin"\n')
         command = command_line(words, flags, self.folder / "library.c", self.folder / "library.so")
-        quiet = subprocess.DEVNULL
-        try:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
+        pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
+        try:  # what it says is waited for: of a process without pipes Python asks ever more rarely whether it has ended
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=quiet, stderr=pipe)
         except OSError:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         _waiting.add(self)
+        self.end = threading.Timer(SECONDS, self.stop)
+        self.end.daemon = True
+        self.end.start()
+
+    @property
+    def waits(self):
+        """Whether it can still be given something to compile."""
+        return self in _waiting and self.process.poll() is None
 
     def compile(self, text, target):
         """Whether it made the library of this C at the path `target`. What it says against it is not kept."""
+        if not self._taken():
+            return False
         try:
             self.process.communicate(text.encode(), timeout=300)
             if self.process.returncode == 0:
@@ -44,22 +57,35 @@ class Standby:
         except (OSError, subprocess.TimeoutExpired):
             pass
         finally:
-            self.stop()
+            self._close()
         return False
 
     def stop(self):
-        """End it, and remove its folder."""
-        _waiting.discard(self)
+        """End it, unless it is at work."""
+        if self._taken():
+            self._close()
+
+    def _taken(self):
+        """Whether it waited; from now on it does not."""
+        try:
+            _waiting.remove(self)  # in one step: for one of several threads
+        except KeyError:
+            return False
+        self.end.cancel()
+        return True
+
+    def _close(self):
         with contextlib.suppress(OSError):
             self.process.kill()
         self.process.wait()
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
+        for pipe in (self.process.stdin, self.process.stderr):
+            with contextlib.suppress(OSError):
+                pipe.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def can_wait(words):
-    """Whether a command is a compiler that reads its input once, when it comes: gcc or clang itself, nothing that keeps results."""
+    """Whether a command is a compiler that reads its input once, when it comes: gcc or clang itself, which keep no results."""
     found = shutil.which(words[0]) if len(words) == 1 else None
     return found is not None and re.search(r"[/-](gcc|clang)(-[\d.]+)?$", os.path.realpath(found)) is not None
 
@@ -68,6 +94,13 @@ def command_line(words, flags, source, target):
     """The words of a command that compiles a C file to a shared library."""
     libraries = [f for f in flags if f.startswith("-l")]
     return [*words, *[f for f in flags if f not in libraries], str(source), "-o", str(target), *libraries]
+
+
+@atexit.register
+def stop_all():
+    """End those that wait."""
+    for standby in list(_waiting):
+        standby.stop()
 
 
 def _in_child():

@@ -225,7 +225,9 @@ def _apart(body):
     if the body's last step returned a view or an argument."""
 
     def alone(y, args):
-        return snapshot(y) if isinstance(y, Layer) and (hasattr(y, "memory") or any(y is a for a in args)) else y
+        if Layer not in type(y).__mro__:
+            return y
+        return snapshot(y) if hasattr(y, "memory") or any([y is a for a in args]) else y
 
     def run(*args, **params):
         y = body(*args, **params)

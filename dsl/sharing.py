@@ -20,9 +20,8 @@ class Memory:
     __slots__ = ("limit", "members", "root")
 
     def __init__(self, x):
-        self.root, self.members, self.limit = snapshot(x), [], 8
-        x.memory = Part(self, None, None, ())
-        self.members.append(weakref.ref(x))
+        self.root, self.members, self.limit = snapshot(x), [weakref.ref(x)], 8
+        x.memory = Part(self, ())
 
     def add(self, y, part):
         y.memory = part
@@ -38,39 +37,69 @@ class Memory:
 
 
 class Part:
-    """Which part of a memory a value is: `read(root)` gives it, `write(root, new)` the root with that part changed.
+    """Which part of a memory a value is: what the views give one after the other, from the whole on.
 
-    write is READ_ONLY where NumPy's view is, UNKNOWN where it cannot be known whether there is one. path: the same for the
-    same part, by basic indexing.
+    A view is (read, write, step): `read(x, step)` gives it of x, `write(x, new, step)` x with that part changed. write is
+    READ_ONLY where NumPy's view is, UNKNOWN where it cannot be known whether there is one. step: the same for the same view.
+    Nothing is worked out before somebody writes, which mostly nobody does.
     """
 
-    __slots__ = ("memory", "path", "read", "write")
+    __slots__ = ("memory", "views")
 
-    def __init__(self, memory, read, write, path):
-        self.memory, self.read, self.write, self.path = memory, read, write, path
+    def __init__(self, memory, views):
+        self.memory, self.views = memory, views
+
+    def read(self, root):
+        """The part of the whole."""
+        for read, _, step in self.views:
+            root = read(root, step)
+        return root
+
+    def write(self, root, new):
+        """The whole with the part changed."""
+        return _changed(root, new, self.views)
+
+    @property
+    def unsure(self):
+        """Whether it cannot be known that NumPy's array is a view."""
+        return any([write is UNKNOWN for _, write, _ in self.views])
+
+    @property
+    def fixed(self):
+        """Whether NumPy refuses to write to it."""
+        return any([write is READ_ONLY for _, write, _ in self.views])
+
+    @property
+    def path(self):
+        """The same for the same part."""
+        return (object(),) if self.unsure else tuple([step for _, _, step in self.views])
+
+
+def _changed(x, new, views):
+    if not views:
+        return new
+    (read, write, step), *further = views
+    return write(x, _changed(read(x, step), new, further) if further else new, step)
 
 
 READ_ONLY, UNKNOWN = "read only", "unknown"
 LONGEST = 32  # views of views that are followed; beyond, a write is refused
+TOO_LONG = (None, UNKNOWN, None)
 
 
-def link(x, y, read, write, step):
-    """y is the view `read(x)` of x; `write(x, new)` is x with that part changed, or READ_ONLY or UNKNOWN."""
+def link(x, y, view):
+    """y is such a view of x: (read, write, step)."""
     above = getattr(x, "memory", None)
     if above is None:
         Memory(x)
         above = x.memory
-    if write is UNKNOWN or above.write is UNKNOWN or len(above.path) > LONGEST:
-        above.memory.add(y, Part(above.memory, None, UNKNOWN, (object(),)))
-        return
-    if above.read is not None:
-        outer_read, outer_write, inner_read, inner_write = above.read, above.write, read, write
-        read = lambda root: inner_read(outer_read(root))
-        if outer_write is READ_ONLY or inner_write is READ_ONLY:
-            write = READ_ONLY
-        else:
-            write = lambda root, new: outer_write(root, inner_write(outer_read(root), new))
-    above.memory.add(y, Part(above.memory, read, write, (*above.path, step)))
+    views = above.views
+    above.memory.add(y, Part(above.memory, (*views, view) if len(views) <= LONGEST else (TOO_LONG,)))
+
+
+def unlinked(op, x, **params):
+    """`op(x)`, all parameters given, where nobody writes to x or the result: then it need not be known that it is a view."""
+    return getattr(op.generic.table.get(type(x)), "unlinked", op)(x, **params)
 
 
 # ---------------------------------------------------------------------- writing
@@ -83,7 +112,7 @@ def assign(x, new):
     if part is None:
         become(x, new)
         return
-    if part.write is READ_ONLY:
+    if part.fixed and not part.unsure:
         raise MutationError(f"a write to {shown(x)}, which in NumPy is a read-only view (broadcast, diagonal); {ADVICE}")
     others = part.memory.others(x)
     if not others:
@@ -93,16 +122,15 @@ def assign(x, new):
             Memory(x)  # it stays an array
         return
     for unsure in (x, *others):
-        if unsure.memory.write is UNKNOWN:
+        if unsure.memory.unsure:
             raise MutationError(
                 f"a write to {shown(x)} while {shown(others[0])} is in use, one made from the other by reshape or ravel "
                 f"(or by very many views): NumPy lets them share elements or not, as these lie in memory; {ADVICE}"
             )
-    root = new if part.write is None else part.write(part.memory.root, new)
-    part.memory.root = snapshot(root)
+    part.memory.root = snapshot(part.write(part.memory.root, new))
     become(x, new)
     for y in others:
-        become(y, _within(y, root if y.memory.read is None else y.memory.read(part.memory.root)))
+        become(y, _within(y, y.memory.read(part.memory.root)))
 
 
 def _within(x, new):

@@ -6,13 +6,13 @@ from .avals import dtype_of, ndim_of, shape_of
 from .card import operations
 from .ops.arithmetic import add, multiply
 from .ops.complex import imag, real
-from .ops.indexing import index, index_set
+from .ops.indexing import Slice, index, index_set
 from .ops.shape import full_permutation, reshape, transpose
 from .sharing import READ_ONLY, UNKNOWN, link
 
 
 def _linked(make):
-    """A view wrapper for cards: `make(x, y, **params)` gives (read, write, step) of the view y of x, or None."""
+    """A view wrapper for cards: `make(x, y, **params)` gives the view that y is of x, as `sharing` has it, or None."""
 
     def wrap(generic, target):
         def run(x, **params):
@@ -20,9 +20,10 @@ def _linked(make):
             if type(y) is type(x) and y is not x:
                 made = make(x, y, **params)
                 if made is not None:
-                    link(x, y, *made)
+                    link(x, y, made)
             return y
 
+        run.unlinked = target  # for values that nobody writes to
         return run
 
     return wrap
@@ -33,25 +34,41 @@ def _part(generic, target):
 
     def run(x, spec):
         y = target(x, spec=spec)
-        if type(y) is type(x) and y is not x and (y.shape or Ellipsis in spec):  # else a scalar
-            link(x, y, lambda root: index(root, spec=spec), lambda root, new: index_set(root, new, spec=spec), spec)
+        if type(y) is type(x) and y is not x and (spec and type(spec[0]) is Slice or y.shape or Ellipsis in spec):
+            link(x, y, (_read_index, _write_index, spec))  # else it is a scalar
         return y
 
+    run.unlinked = target
     return run
 
 
-def _transpose_view(x, y, axes=None):
-    def write(root, new):
-        back = None if axes is None else np.argsort(full_permutation("transpose", axes, ndim_of(x))).tolist()
-        return transpose(new, axes=back if back is None else tuple(back))
+def _read_index(x, spec):
+    return index(x, spec=spec)
 
-    return lambda root: transpose(root, axes=axes), write, ("transpose", axes)
+
+def _write_index(x, new, spec):
+    return index_set(x, new, spec=spec)
+
+
+def _transpose_view(x, y, axes=None):
+    return _read_transpose, _write_transpose, ("transpose", axes)
+
+
+def _read_transpose(x, step):
+    return transpose(x, axes=step[1])
+
+
+def _write_transpose(x, new, step):
+    axes = step[1]
+    back = None if axes is None else np.argsort(full_permutation("transpose", axes, ndim_of(x))).tolist()
+    return transpose(new, axes=back if back is None else tuple(back))
+
+
+SAME = (lambda x, step: x, lambda x, new, step: new, "same")
 
 
 def _same_view(x, y, dtype, copy=True, device=None):
-    if copy or device is not None or dtype_of(x) != dtype_of(y):
-        return None
-    return lambda root: root, lambda root, new: new, "same"
+    return None if copy or device is not None or dtype_of(x) != dtype_of(y) else SAME
 
 
 def _reshape_view(x, y, shape, copy=None):
@@ -59,25 +76,32 @@ def _reshape_view(x, y, shape, copy=None):
         return None
     before, after = shape_of(x), shape_of(y)
     sure = len(before) <= 1 or [n for n in before if n != 1] == [n for n in after if n != 1]
-    write = (lambda root, new: reshape(new, shape=before)) if sure else UNKNOWN
-    return lambda root: reshape(root, shape=after), write, ("reshape", after)
+    return _read_reshape, _write_reshape if sure else UNKNOWN, ("reshape", after)
+
+
+def _read_reshape(x, step):
+    return reshape(x, shape=step[1])
+
+
+def _write_reshape(x, new, step):
+    return reshape(new, shape=shape_of(x))
+
+
+REAL = (lambda z, step: real(z), lambda z, new, step: add(new, multiply(1j, imag(z))), "real")
+IMAG = (lambda z, step: imag(z), lambda z, new, step: add(real(z), multiply(1j, new)), "imag")
 
 
 def _real_view(x, y):
-    if dtype_of(x).kind != "c":
-        return lambda root: root, lambda root, new: new, "same"
-    return real, lambda root, new: add(new, multiply(1j, imag(root))), "real"
+    return REAL if dtype_of(x).kind == "c" else SAME
 
 
 def _imag_view(x, y):
-    if dtype_of(x).kind != "c":
-        return None
-    return imag, lambda root, new: add(real(root), multiply(1j, new)), "imag"
+    return IMAG if dtype_of(x).kind == "c" else None
 
 
 def _read_only(generic, target):
     op = generic.function
-    return _linked(lambda x, y, **params: (lambda root: op(root, **params), READ_ONLY, object()))(generic, target)
+    return _linked(lambda x, y, **params: (lambda root, step: op(root, **params), READ_ONLY, object()))(generic, target)
 
 
 def _diag(generic, target):

@@ -54,6 +54,8 @@ ZERO = Index()
 def aligned(idx, shape):
     """Where an array of this shape is read by an element at `idx` of the array it is broadcast to."""
     own = idx[len(idx) - len(shape) :]
+    if 1 not in shape:
+        return own
     return tuple(ZERO if n == 1 else i for i, n in zip(own, shape, strict=True))
 
 

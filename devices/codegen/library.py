@@ -49,13 +49,13 @@ class Loading:
             return
         flags = _flags_of(words)[0]
         key = key_of(text, words, flags)
-        self.library = _loaded.get(key)
+        self.library, _state["missed"] = _loaded.get(key), False
         if self.library is None:
             found = _found(key)
-            _state["missed"] = found is None
             if found is not None:
                 self.library = _ready(found, key, words, flags, text)
             else:
+                _state["missed"] = True
                 self.thread = threading.Thread(target=self._make, args=(words,), name="polyad compiles")
                 self.thread.start()
 
@@ -84,20 +84,23 @@ def load(text, names):
 
 @contextlib.contextmanager
 def standby():
-    """A block in which C will be written: a compiler waits for it if it is to be expected that it must be compiled."""
-    words = find_compiler()
+    """A block in which C will be written: a compiler waits for it if it is to be expected that it must be compiled, and
+    after it one for the next."""
     if _state["missed"] is None:
         _state["missed"] = cache().empty()
-    waiting = None
-    if words is not None and _state["missed"] and _state["standby"] is None and can_wait(words):
-        with contextlib.suppress(OSError):
-            waiting = _state["standby"] = Standby(words, _flags_of(words)[0], cache().path)
+    _stand_by()
     try:
         yield
     finally:
-        if waiting is not None and _state["standby"] is waiting:
-            _state["standby"] = None
-            waiting.stop()
+        _stand_by()
+
+
+def _stand_by():
+    words, waiting = find_compiler(), _state["standby"]
+    if words is not None and _state["missed"] and can_wait(words) and (waiting is None or not waiting.waits):
+        _state["standby"] = None
+        with contextlib.suppress(OSError):
+            _state["standby"] = Standby(words, _flags_of(words)[0], cache().path)
 
 
 def _flags_of(words):
@@ -187,10 +190,8 @@ def _built(key, make):
 
 def _compile(words, flags, text, target):
     waiting = _state["standby"]
-    if waiting is not None and waiting.flags == (words, flags):
-        _state["standby"] = None
-        if waiting.compile(text, target):
-            return None
+    if waiting is not None and waiting.flags == (words, flags) and waiting.compile(text, target):
+        return None
     source = target.with_suffix(".c")
     source.write_text(text)
     return compile_c(words, flags, source, target)

@@ -176,13 +176,14 @@ class Plan:
         for nest in self.nests:
             if not isinstance(nest, Nest):
                 continue
+            before = len(nest.roots)
             for root in list(nest.roots):
                 var = root.var
                 if isinstance(root, Store) and root.atom is None and self.memory(var) not in read:
                     nest.roots.remove(root)
                     del self.graph.buffers[var]
                     self.temporaries.remove(var)
-            if nest.roots:
+            if 0 < len(nest.roots) < before:
                 dry_run(nest, self.graph)
         self.nests = [n for n in self.nests if not isinstance(n, Nest) or n.roots]
 

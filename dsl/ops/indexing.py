@@ -28,11 +28,10 @@ class Slice(tuple):
 
 def hashable(part):
     """A slice as a `Slice`."""
-    ends = part.start, part.stop, part.step
-    for n in ends:
-        if n is not None and type(n) is not int:
-            return Slice([None if n is None else n.__index__() for n in ends])
-    return Slice(ends)
+    a, b, step = ends = part.start, part.stop, part.step
+    if (a is None or type(a) is int) and (b is None or type(b) is int) and (step is None or type(step) is int):
+        return Slice(ends)
+    return Slice([None if n is None else n.__index__() for n in ends])
 
 
 def split_index(x, index):

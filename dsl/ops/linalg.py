@@ -7,6 +7,7 @@ import numpy as np
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, number_kind, shape_of
 from ..card import bilinear, case, complex_normal, composite, normal
+from ..sharing import unlinked
 from .arithmetic import multiply
 from .complex import conj
 from .create import beside
@@ -55,24 +56,28 @@ def _matrices(ct, x, y):
     return ct, x, y
 
 
+def _turned(x):
+    return x.T if type(x) is np.ndarray else unlinked(transpose, x, axes=None)
+
+
 def _left(ct, z, x, y):
-    if ndim_of(x) == ndim_of(y) == 2:
-        return matmul(ct, transpose(y))
-    if ndim_of(x) == ndim_of(y) == 1:
+    m, n = len(x.shape), len(y.shape)
+    if m == n == 2:
+        return matmul(ct, _turned(y))
+    if m == n == 1:
         return multiply(ct, y)
-    if ndim_of(x) == 1 and ndim_of(y) == 2:
+    if m == 1 and n == 2:
         return matmul(y, ct)
     ct, rows, columns = _matrices(ct, x, y)
     return _product_for(ct, matrix_transpose(columns), rows, x)
 
 
 def _right(ct, z, x, y):
-    if ndim_of(x) == ndim_of(y) == 2:
-        return matmul(transpose(x), ct)
-    if ndim_of(x) == ndim_of(y) == 1:
+    m, n = len(x.shape), len(y.shape)
+    if m == 2 and n in (1, 2):
+        return matmul(_turned(x), ct)
+    if m == n == 1:
         return multiply(ct, x)
-    if ndim_of(x) == 2 and ndim_of(y) == 1:
-        return matmul(transpose(x), ct)
     ct, rows, columns = _matrices(ct, x, y)
     return _product_for(matrix_transpose(rows), ct, columns, y)
 

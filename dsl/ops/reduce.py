@@ -65,7 +65,8 @@ broadcast_to.rule("transpose")([lambda ct, y, x, shape: sum_to(ct, shape_of(x))]
 @composite(samples=[*axes, case(complex_normal(3))])
 def mean(x, /, axis=None, dtype=None, keepdims=False):
     """Arithmetic mean over axes; integers are averaged in float64. Parameters as for `sum`."""
-    count = math.prod([shape_of(x)[a] for a in reduced_axes("mean", x, axis)])
+    shape = shape_of(x)
+    count = math.prod(shape if axis is None else [shape[a] for a in reduced_axes("mean", x, axis)])
     if dtype is None and dtype_of(x).kind in "iub":
         dtype = np.float64
     return divide(sum(x, axis=axis, dtype=dtype, keepdims=keepdims), count)

@@ -31,8 +31,11 @@ def waiting(tmp_path):
 
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
+    module.stop_all()
     monkeypatch.setattr(library, "_loaded", {})
-    monkeypatch.setattr(library, "_state", library._state | {"missed": None, "cache": Cache(tmp_path)})
+    monkeypatch.setattr(library, "_state", library._state | {"missed": None, "standby": None, "cache": Cache(tmp_path)})
+    yield
+    module.stop_all()
 
 
 def test_it_compiles(waiting, tmp_path):
@@ -102,11 +105,36 @@ def test_it_is_started_where_something_must_be_compiled(fresh, monkeypatch):
     monkeypatch.setattr(library, "compile_c", lambda *args: used.append(args) or "not asked")
     for k in range(3):
         np.testing.assert_allclose(pa.jit(lambda x, k=k: x * k + 1)(x), x * k + 1)
-    assert len(started) == 3 and not used  # the directory was empty, then each one was missed
+    assert len(started) == 4 and not used  # the directory was empty, then each one was missed: one waits for the next
+    assert [s.waits for s in started] == [False, False, False, True]
     monkeypatch.setattr(library, "_loaded", {})
-    for k in range(3):  # the first of them is expected to be compiled, is found, and so are the next
+    started[-1].stop()
+    for k in range(3):  # the first of them is expected to be compiled; it is found, and then nothing is expected
         np.testing.assert_allclose(pa.jit(lambda x, k=k: x * k + 1)(x), x * k + 1)
-    assert len(started) == 4 and not module._waiting and all(s.process.poll() is not None for s in started)
+    assert len(started) == 5
+
+
+def test_it_does_not_wait_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", 0.05)
+    waiting = Standby(WORDS, flag_sets(WORDS)[0], tmp_path)
+    waiting.end.join(60)
+    assert not waiting.waits and waiting.process.poll() is not None and list(tmp_path.iterdir()) == []
+    assert not waiting.compile("int seven(void) { return 7; }", tmp_path / "seven.so")
+
+
+def test_one_of_several_threads_has_it(waiting, tmp_path):
+    made, start = [], threading.Barrier(4)
+
+    def use(k):
+        start.wait()
+        made.append(waiting.compile(f"int number(void) {{ return {k}; }}", tmp_path / f"{k}.so"))
+
+    threads = [threading.Thread(target=use, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(made) == [False, False, False, True] and len(list(tmp_path.glob("*.so"))) == 1
 
 
 def test_without_one_the_results_are_the_same(fresh, monkeypatch):
@@ -118,7 +146,7 @@ def test_without_one_the_results_are_the_same(fresh, monkeypatch):
 
 
 def test_one_that_fails_gives_way(fresh, monkeypatch):
-    monkeypatch.setattr(Standby, "compile", lambda self, text, target: self.stop())
+    monkeypatch.setattr(Standby, "compile", lambda self, text, target: self.stop())  # and says that it made nothing
     np.testing.assert_allclose(pa.jit(lambda x: pa.sin(x) - 3)(np.arange(4.0)), np.sin(np.arange(4.0)) - 3, rtol=1e-14)
 
 

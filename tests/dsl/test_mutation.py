@@ -189,6 +189,16 @@ def numbers(x):
     return s * t + total
 
 
+def views_of_every_kind(x):
+    a = x.reshape(2, 3) * (1 + 2j)
+    turned, part, whole = a.T[1:], a.imag[None, 0, ::-1], a[()]
+    inner = turned.real[:, 1]
+    inner *= x[0]
+    part[0, :2] = inner[0] + x[:2]
+    whole[0, :2] = turned[:, 0] * x[5]
+    return np.sum(np.abs(a) ** 2 * np.arange(3)) + np.sum(inner * part[0, 1:]) + np.sum(turned.imag**2)
+
+
 def overlapping(x):
     y = x.copy()
     y[1:] = y[:-1]
@@ -213,7 +223,7 @@ def sorted_in_place(x):
 
 PROGRAMS = [heat, heat_with_live_views, gauss_seidel, alias, rows, through_transpose, view_of_view, new_axes, flipped,
             real_and_imaginary, buffer, shaped_buffer, masks, positions, methods, outs, operators, numbers, overlapping,
-            copies, sorted_in_place]  # fmt: skip
+            copies, sorted_in_place, views_of_every_kind]  # fmt: skip
 SMOOTH = [f for f in PROGRAMS if f not in (sorted_in_place, methods)]
 each = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 
