@@ -11,11 +11,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-import threading
 from pathlib import Path
 
-SECONDS = 3  # that it waits before it is ended
+SECONDS = 3  # that it waits for C
 _waiting = set()
+
+# In the shell: what is between us and the compiler ends after a while, which is the end of the compiler's input. No thread of
+# ours has to see to it. What did not arrive whole is an error.
+SCRIPT = 'timeout "$0" cat | exec "$@"'
+FILE = '#include "/dev/stdin"\n#ifndef WHOLE\n#error "cut off"\n#endif\n'
+WHOLE = "\n#define WHOLE\n"
 
 
 class Standby:
@@ -27,18 +32,15 @@ class Standby:
     def __init__(self, words, flags, directory):
         self.flags = (words, flags)
         self.folder = Path(tempfile.mkdtemp(prefix="new-", dir=directory))
-        (self.folder / "library.c").write_text('#include "/dev/stdin"\n')
-        command = command_line(words, flags, self.folder / "library.c", self.folder / "library.so")
-        pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
+        (self.folder / "library.c").write_text(FILE)
+        compiler = command_line(words, flags, self.folder / "library.c", self.folder / "library.so")
+        command, pipe = ["sh", "-c", SCRIPT, str(SECONDS), *compiler], subprocess.PIPE
         try:  # what it says is waited for: of a process without pipes Python asks ever more rarely whether it has ended
-            self.process = subprocess.Popen(command, stdin=pipe, stdout=quiet, stderr=pipe)
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe)
         except OSError:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         _waiting.add(self)
-        self.end = threading.Timer(SECONDS, self.stop)
-        self.end.daemon = True
-        self.end.start()
 
     @property
     def waits(self):
@@ -50,7 +52,7 @@ class Standby:
         if not self._taken():
             return False
         try:
-            self.process.communicate(text.encode(), timeout=300)
+            self.process.communicate((text + WHOLE).encode(), timeout=300)
             if self.process.returncode == 0:
                 os.replace(self.folder / "library.so", target)
                 return True
@@ -71,7 +73,6 @@ class Standby:
             _waiting.remove(self)  # in one step: for one of several threads
         except KeyError:
             return False
-        self.end.cancel()
         return True
 
     def _close(self):
@@ -86,7 +87,7 @@ class Standby:
 
 def can_wait(words):
     """Whether a command is a compiler that reads its input once, when it comes: gcc or clang itself, which keep no results."""
-    found = shutil.which(words[0]) if len(words) == 1 else None
+    found = shutil.which(words[0]) if len(words) == 1 and shutil.which("timeout") else None
     return found is not None and re.search(r"[/-](gcc|clang)(-[\d.]+)?$", os.path.realpath(found)) is not None
 
 

@@ -99,6 +99,8 @@ def _stand_by():
     words, waiting = find_compiler(), _state["standby"]
     if words is not None and _state["missed"] and can_wait(words) and (waiting is None or not waiting.waits):
         _state["standby"] = None
+        if waiting is not None:
+            waiting.stop()  # it waited too long
         with contextlib.suppress(OSError):
             _state["standby"] = Standby(words, _flags_of(words)[0], cache().path)
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -75,9 +76,10 @@ def test_a_child_does_not_hold_its_input_open(waiting, tmp_path):
 
 
 def test_a_compiler_that_cannot_be_started(tmp_path):
+    waiting = Standby((str(tmp_path / "absent"),), (), tmp_path)
+    assert not waiting.compile("int seven(void) { return 7; }", tmp_path / "seven.so") and list(tmp_path.iterdir()) == []
     with pytest.raises(OSError):
-        Standby((str(tmp_path / "absent"),), (), tmp_path)
-    assert list(tmp_path.iterdir()) == []
+        Standby(WORDS, (), tmp_path / "absent")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,7 @@ def test_only_compilers_known_to_read_it_once(tmp_path, monkeypatch, target, wor
     (tmp_path / target).write_text("#!/bin/sh\n")
     (tmp_path / target).chmod(0o755)
     (tmp_path / "compiler").symlink_to(tmp_path / target)
+    (tmp_path / "timeout").symlink_to(tmp_path / target)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert module.can_wait(("compiler", "-m64")[:words]) == wanted
 
@@ -117,9 +120,23 @@ def test_it_is_started_where_something_must_be_compiled(fresh, monkeypatch):
 def test_it_does_not_wait_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SECONDS", 0.05)
     waiting = Standby(WORDS, flag_sets(WORDS)[0], tmp_path)
-    waiting.end.join(60)
-    assert not waiting.waits and waiting.process.poll() is not None and list(tmp_path.iterdir()) == []
+    waiting.process.wait(60)
+    assert not waiting.waits and threading.active_count() == 1
+    assert not waiting.compile("int seven(void) { return 7; }", tmp_path / "seven.so") and list(tmp_path.iterdir()) == []
+
+
+def test_what_is_cut_off_is_not_compiled(waiting, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "WHOLE", "")
     assert not waiting.compile("int seven(void) { return 7; }", tmp_path / "seven.so")
+
+
+def test_the_longest_compilation_is_not_cut_short(tmp_path, monkeypatch):
+    """The time is that until C comes, not that for compiling it."""
+    monkeypatch.setattr(module, "SECONDS", 0.5)
+    waiting = Standby(WORDS, flag_sets(WORDS)[0], tmp_path)
+    text = "".join(f"double f{k}(double x) {{ return x * {k} + {k} / (x + {k}); }}\n" for k in range(2000))
+    start = time.perf_counter()
+    assert waiting.compile(text, tmp_path / "many.so") and time.perf_counter() - start > 0.5
 
 
 def test_one_of_several_threads_has_it(waiting, tmp_path):
