@@ -6,7 +6,6 @@ made for it and may write to.
 
 import numpy as np
 
-from ..dispatch import Run
 from ..dsl.avals import aval_of
 from ..dsl.libraries import bottom
 from ..dsl.tracing import Traced
@@ -101,18 +100,6 @@ class Selection:
 
     def through(self, wrap):
         return Selection(wrap(self.rule), wrap(self.accumulate), self.add_to)
-
-
-def refusal(name, place):
-    """What a run that has ended appends nodes with: it says where that was, without the tape. A stored method of the run would
-    make a cycle, and the tape's arrays would wait for the garbage collector."""
-
-    def refuse(node):
-        ended = Run.__new__(Run)
-        ended.name, ended.place = name, place
-        raise ended.leaked()
-
-    return refuse
 
 
 def _plain(ct, xs):

@@ -17,7 +17,7 @@ from ..dsl.axes import enclosing_axes
 from ..dsl.batching import concrete
 from ..dsl.debugging import watching
 from ..dsl.ops.create import zeros_like
-from .nodes import PART, Joint, refusal
+from .nodes import PART, Joint
 from .origins import noting, watched_walk
 from .owned import Own
 from .residuals import LARGE, elements, leaner, total
@@ -332,6 +332,18 @@ def pulled(name, f, xs, ct):
         for i, c in zip(places, run.walk_back(seeds, len(places)), strict=True):
             cts[i] = c
     return cts
+
+
+def refusal(name, place):
+    """What a run that has ended appends nodes with: it says where that was, without the tape. A stored method of the run would
+    make a cycle, and the tape's arrays would wait for the garbage collector."""
+
+    def refuse(node):
+        ended = Run.__new__(Run)
+        ended.name, ended.place = name, place
+        raise ended.leaked()
+
+    return refuse
 
 
 class ReverseRun(Run):

@@ -10,6 +10,7 @@ from .random_words import random_bits
 from .scans import argmax, argmin, cumprod, cumsum
 from .searching import insertion_places
 from .solving import cholesky, det, inv, slogdet, solve, solve_triangular
+from .sorting import argsort
 
 
 def concatenate(e, graph):
@@ -49,7 +50,7 @@ BLOCKS = {
     "concatenate": concatenate, "index_set": index_set, "index_add": index_add, "matmul": matmul,
     "cumsum": cumsum, "cumprod": cumprod, "argmax": argmax, "argmin": argmin,
     "cholesky": cholesky, "det": det, "inv": inv, "slogdet": slogdet, "solve": solve, "solve_triangular": solve_triangular,
-    "random_bits": random_bits, "insertion_places": insertion_places,
+    "random_bits": random_bits, "insertion_places": insertion_places, "argsort": argsort,
 }  # fmt: skip
 MATRICES = {"matmul", "cholesky", "det", "inv", "slogdet", "solve", "solve_triangular"}
 STRIDED = MATRICES | {"insertion_places"}  # names of operations that read arrays as they lie, transposed, say
@@ -64,5 +65,7 @@ def in_memory(e):
     if name == "insertion_places":
         return [e.inputs[0]]
     if name in ("cumsum", "cumprod", "argmax", "argmin") and e.params.get("axis") is None:
+        return list(e.inputs)
+    if name == "argsort" and e.params.get("axis", -1) is None:
         return list(e.inputs)
     return []

@@ -33,9 +33,9 @@ class Scan:
         return settled(lines, body.places)
 
 
-def _line(e, graph):
-    """(array, axis) of an operation that flattens without an axis."""
-    x, axis = e.inputs[0], e.params.get("axis")
+def line(e, graph, default=None):
+    """(array, axis) of an operation that flattens without an axis. default: the axis if none is given."""
+    x, axis = e.inputs[0], e.params.get("axis", default)
     if axis is not None:
         return x, normalize_axis(e.op.__name__, axis, x.aval.ndim)
     return graph.flat(x), 0
@@ -43,7 +43,7 @@ def _line(e, graph):
 
 def _cumulate(sign, start):
     def lower(e, graph):
-        x, axis = _line(e, graph)
+        x, axis = line(e, graph)
         out = e.outputs[0]
         dtype = out.aval.dtype
         if dtype.kind == "b" or (dtype.kind == "c" and sign == "*"):
@@ -61,7 +61,7 @@ def _cumulate(sign, start):
 
 def _extremum(compare):
     def lower(e, graph):
-        x, axis = _line(e, graph)
+        x, axis = line(e, graph)
         out, dtype = e.outputs[0], x.aval.dtype
         if dtype.kind == "c" or not x.aval.shape[axis]:
             raise Unsupported("places of extrema of complex numbers")

@@ -257,7 +257,7 @@ def test_what_has_no_c_runs_between(cpu):
     steps = stretches(optimized(pa.make_ir(f)(x)).equations)
     assert [in_c for in_c, _ in steps] == [True, False, True]
     run(f, x)
-    run(lambda x: pa.sort(x, axis=0) * 2.0, x)
+    run(lambda x: pa.sort(x + 0.5j, axis=0) * 2.0, x)
 
 
 def test_long_programs_do_not_recurse():
