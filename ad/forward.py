@@ -72,6 +72,8 @@ class ForwardRun(Run):
 
     def close(self):
         super().close()
+        if self.store is not None:
+            self.store.end()
         self.kept, self.store = {}, None
 
     def wrap(self, primal, tangent):

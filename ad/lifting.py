@@ -22,13 +22,13 @@ class ForwardLift(Lift):
     """A followed value is its primal and its tangent; a program is followed by both."""
 
     def mine(self, x):
-        return type(x) is Dual[self.run.depth]
+        return type(x) is Dual[self.run.depth] and x.tangent is not None  # as within a slope that is shared
 
     def below(self, x, mine):
-        own = self.mine(x)
+        value, tangent = (x.primal, x.tangent) if type(x) is Dual[self.run.depth] else (x, None)
         if not mine:
-            return [x]
-        return [x.primal, x.tangent] if own else [x, zeros_like(x)]
+            return [value]
+        return [value, zeros_like(value) if tangent is None else tangent]
 
     def above(self, parts, mine):
         primal = next(parts)

@@ -1,10 +1,12 @@
 """Whether somebody else holds an array: then it may not be written over. CPython's count of references tells."""
 
 import sys
+import weakref
 
 import numpy as np
 
-count = getattr(sys, "getrefcount", lambda x: -1)
+COUNTS = hasattr(sys, "getrefcount")
+count = sys.getrefcount if COUNTS else lambda x: -1
 
 
 def _of_argument(x):
@@ -16,9 +18,10 @@ def _of_variable():
     return _of_argument(x)
 
 
-# what a function counts of its own argument, as measured, since it is a matter of the interpreter's version:
-ALONE = _of_argument(np.empty(0)) if hasattr(sys, "getrefcount") else None  # nobody else holds it
-BY_CALLER = _of_variable() if hasattr(sys, "getrefcount") else None  # only a variable of the function that called
+# what a function counts of its own argument, as measured, since it is a matter of the interpreter's version; where references
+# are not counted a number that never comes out, so that nothing is written over:
+ALONE = _of_argument(np.empty(0)) if COUNTS else -100  # nobody else holds it
+BY_CALLER = _of_variable() if COUNTS else -100  # only a variable of the function that called
 
 
 class Own(dict):
@@ -31,6 +34,6 @@ class Own(dict):
 
 
 def writeable(x):
-    """Whether an array has memory of its own that may be written to."""
+    """Whether an array has memory of its own that may be written to; not if it is in a cache that does not hold it."""
     flags = x.flags
-    return flags.owndata and flags.writeable
+    return flags.owndata and flags.writeable and not weakref.getweakrefcount(x)

@@ -241,8 +241,10 @@ def apart(cts, given):
 
 
 def _owner(x):
-    """The array whose memory x looks at."""
-    return x if getattr(x, "base", None) is None else x.base
+    """The array, or other object, whose memory x looks at."""
+    while getattr(x, "base", None) is not None:  # more than one where memory is a file's or a buffer's
+        x = x.base
+    return x
 
 
 def _cotangent_of(x, found):

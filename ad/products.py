@@ -9,25 +9,25 @@ import numpy as np
 from ..dsl import broadcast_to, multiply
 from ..dsl.ops.arithmetic import masked_product
 from .careful import product
-from .owned import ALONE, count, writeable
+from .owned import ALONE, BY_CALLER, count, writeable
 from .recycled import computed, stored
 from .residuals import LARGE, elements, parts_of
 
 BLOCK = 1 << 14  # elements that are worked on at a time
 
 
-def over(ct, slope, held=0):
+def over(ct, slope, alone=ALONE):
     """`product.times(ct, slope)`, written over the slope where possible. The cotangent and the slope may have tangents, of one
-    forward pass. held: by how many others on the way here the slope is held."""
+    forward pass. alone: what is counted here of a slope that nobody holds but those on the way here."""
     if product.times is not multiply:
         return product.times(ct, slope)
     if type(slope) is np.ndarray:
-        if count(slope) == ALONE + held + stored(slope) and _fits(slope, ct):
+        if count(slope) == alone + stored(slope) and _fits(slope, ct):
             return np.multiply(ct, slope, slope)
     elif isinstance(slope, (float, int, np.generic)):
         if type(ct) is np.ndarray and ct.ndim and ct.size and not any(ct.strides):  # one number everywhere, as of a sum
             return broadcast_to(multiply(ct[(0,) * ct.ndim], slope), shape=ct.shape)
-    elif elements(slope) and count(slope) == ALONE + held:
+    elif elements(slope) and count(slope) == alone:
         return _with_tangents(ct, slope)
     return computed(multiply, ct, slope)
 
@@ -35,7 +35,7 @@ def over(ct, slope, held=0):
 def masked_over(ct, slope):
     """`masked_product(ct, slope)`, as `over` where ct is large and nowhere zero: there is nothing to be masked."""
     if elements(ct) >= LARGE and _nowhere_zero(ct):
-        return over(ct, slope, 1)
+        return over(ct, slope, BY_CALLER)
     return masked_product(ct, slope)
 
 

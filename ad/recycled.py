@@ -13,7 +13,7 @@ import weakref
 
 import numpy as np
 
-from .owned import ALONE, count
+from .owned import COUNTS, count, writeable
 
 LEAST = 1 << 18  # bytes; below, a call costs more than its memory
 REACH = 12  # arrays that are looked at, those made last first: they are the ones that are left first
@@ -22,10 +22,15 @@ REACH = 12  # arrays that are looked at, those made last first: they are the one
 class Store:
     """Arrays by shape and dtype, in the order in which they were given out. made: how many since all were looked at."""
 
-    __slots__ = ("__weakref__", "arrays", "ids", "limit", "made")
+    __slots__ = ("__weakref__", "arrays", "ended", "ids", "limit", "made")
 
     def __init__(self):
-        self.arrays, self.ids, self.made, self.limit = {}, set(), 0, 2
+        self.arrays, self.ids, self.made, self.limit, self.ended = {}, set(), 0, 2, False
+
+    def end(self):
+        """Hold nothing and give out nothing from here on, whoever holds the store still, as the frames of an error do."""
+        self.ended = True
+        self.arrays, self.ids = {}, set()
 
     def take(self, x):
         """An array of x's shape and dtype whose elements are of no use to anybody."""
@@ -48,14 +53,14 @@ class Store:
         for n, name in enumerate(reversed(arrays)):
             if n == REACH:
                 break
-            if _unused(arrays[name]):
+            if _unused(arrays[name], key):
                 return arrays.pop(name)
         return None
 
     def _tidy(self, key):
         """Give back what is unused, and bring such arrays of shape and dtype `key` within reach."""
         for other, arrays in list(self.arrays.items()):
-            for name in [name for name in arrays if _unused(arrays[name])]:
+            for name in [name for name in arrays if _unused(arrays[name], other)]:
                 found = arrays.pop(name)
                 if other == key:
                     arrays[name] = found
@@ -66,9 +71,9 @@ class Store:
         self.made, self.limit = 0, len(self.ids) // 8 + 2
 
 
-def _unused(x):
+def _unused(x, key):
     """Whether x is held by the store and this call alone, and is as it was made."""
-    return _references(x) == _OF_STORED and x.flags.writeable and not weakref.getweakrefcount(x)
+    return _references(x) == _OF_STORED and writeable(x) and (x.shape, x.dtype) == key and x.flags.c_contiguous
 
 
 def _references(x):
@@ -96,7 +101,7 @@ _here = _Here()
 
 def begin():
     """A store for the pass under way, or None where one outside of it has one. It is in use for as long as it is held."""
-    counts = ALONE is not None and getattr(sys, "_is_gil_enabled", lambda: True)()
+    counts = COUNTS and getattr(sys, "_is_gil_enabled", lambda: True)()
     if not counts or _store() is not None:
         return None
     made = Store()
@@ -106,7 +111,8 @@ def begin():
 
 def _store():
     known = _here.store
-    return None if known is None else known()
+    store = None if known is None else known()
+    return None if store is None or store.ended else store
 
 
 def stored(x):
@@ -158,7 +164,8 @@ def _model(xs):
 
 @functools.cache
 def _keeps(kernel, dtype, count):
-    """Whether a function is a ufunc whose result has the dtype of its arguments."""
-    if not isinstance(kernel, np.ufunc) or kernel.nout != 1 or kernel.nin != count:
+    """Whether a function acts on each element by itself, a ufunc without axes of its own, and its result has the dtype of its
+    arguments."""
+    if not isinstance(kernel, np.ufunc) or kernel.signature is not None or kernel.nout != 1 or kernel.nin != count:
         return False
     return kernel(*[np.empty(0, dtype)] * count).dtype is dtype

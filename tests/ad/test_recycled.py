@@ -1,5 +1,6 @@
 """Forward over reverse writes to memory that nobody holds any more, and to no other; and `hvp` is `jvp` of `grad`."""
 
+import subprocess
 import sys
 import weakref
 
@@ -8,9 +9,19 @@ import pytest
 
 import polyad as pa
 from polyad.ad import recycled
+from polyad.dsl import operations
 
 LARGE = recycled.LEAST // 8  # numbers of an array that is worth it
 counted = pytest.mark.skipif(not hasattr(sys, "getrefcount"), reason="references are not counted")
+
+
+@pytest.fixture(autouse=True)
+def forget_declared():
+    """The cards that a test declares are not those of the library."""
+    before = set(operations)
+    yield
+    for name in set(operations) - before:
+        operations.pop(name)
 
 
 def rosenbrock(x):
@@ -39,7 +50,11 @@ def rows(x):
     return np.sum(x.reshape(2, -1).sum(axis=0) ** 3) + x[1] * x[2]
 
 
-FUNCTIONS = (rosenbrock, powers, halves, picks, rows)
+def inner(x):
+    return np.tanh((x @ np.sin(x)) / len(x)) * np.sum(x * x) + x @ x
+
+
+FUNCTIONS = (rosenbrock, powers, halves, picks, rows, inner)
 
 
 def along(f, x, v):
@@ -117,6 +132,13 @@ def test_a_result_shares_memory_with_nothing(rng):
     assert not np.shares_memory(*two)
 
 
+def test_a_result_shares_no_memory_of_a_buffer(rng):
+    """Arrays over other memory than NumPy's, whose views have that array for a base."""
+    ct = np.frombuffer(bytearray(96))
+    (found,) = pa.vjp(lambda x: x.reshape(12), rng.normal(size=(3, 4)))[1](ct)
+    assert not np.shares_memory(found, ct)
+
+
 def test_arrays_that_a_rule_keeps_are_not_written_to(rng):
     """A rule of a user's sees the plain arrays of the pass, and stores them and views of them."""
     kept = []
@@ -177,6 +199,57 @@ def test_the_store_gives_what_nobody_holds():
 
 
 @counted
+def test_the_store_gives_nothing_that_was_made_another():
+    store, model = recycled.Store(), np.empty((10, 3))
+    taken = store.take(model)
+    taken.shape = (30,)
+    del taken
+    assert store.take(model).shape == (10, 3)
+
+
+@counted
+def test_a_slope_in_a_cache_that_does_not_hold_it(rng):
+    """A card's partial finds the same array again for as long as something is in it, and no other numbers there."""
+    cache = weakref.WeakValueDictionary()
+
+    def slope(y, x):
+        if type(x) is not np.ndarray:
+            return pa.cos(x)
+        found = cache.get(id(x))
+        if found is None:
+            found = cache[id(x)] = np.cos(x)
+        return found
+
+    @pa.elementwise(partials=[slope], kernel=None)
+    def sine(x, /):
+        """sin(x)"""
+
+    @sine.method
+    def sine_of_host(x: pa.HostArray, /):
+        return np.sin(x)
+
+    x = rng.normal(size=LARGE)
+    np.testing.assert_allclose(pa.grad(lambda x: pa.sum(sine(x) + 2 * sine(x) + 3 * sine(x)))(x), 6 * np.cos(x))
+
+
+@pytest.mark.parametrize("n", [6, 2 * 4096, LARGE])
+def test_a_slope_that_is_a_program(n, rng):
+    """A compiled function within a slope that two passes share."""
+
+    @pa.elementwise(partials=[pa.jit(lambda y, x: pa.where(x > 0.0, pa.cos(x), pa.cos(-x)))], kernel=None)
+    def sine(x, /):
+        """sin(x)"""
+
+    @sine.method
+    def sine_of_host(x: pa.HostArray, /):
+        return np.sin(x)
+
+    x, v = rng.normal(size=(2, n))
+    found = pa.hvp(lambda x: pa.sum(sine(x) * x), x, v)
+    np.testing.assert_allclose(found, (2 * np.cos(x) - x * np.sin(x)) * v, rtol=1e-9, atol=1e-9)
+
+
+@counted
 def test_the_store_gives_back_what_is_of_no_use():
     store = recycled.Store()
     for n in range(1, 100):
@@ -206,6 +279,21 @@ def test_a_store_ends_with_its_pass(rng):
         pa.hvp(lambda x: pa.sum(x * x) / 0 if f(x) is None else 1 // 0, x, x)
     assert all(inside)
     assert recycled._store() is None
+    with pytest.raises(pa.ShapeError) as kept:  # whose frames hold what was theirs
+        pa.hvp(lambda x: pa.sum(pa.sin(x) + np.ones(3)), x, x)
+    assert recycled._store() is None
+    assert kept
+
+
+def test_an_interpreter_that_does_not_count_references():
+    code = (
+        "import sys; del sys.getrefcount; import numpy as np, polyad as pa; x = np.arange(1e5) / 1e5; "
+        "f = lambda x: pa.sum(pa.exp(x) * x) + x[0] * x[1]; "
+        "print(pa.grad(f)(x)[-1] - np.exp(x[-1]) * (x[-1] + 1), pa.hvp(f, x, x)[-1] - np.exp(x[-1]) * (x[-1] + 2) * x[-1])"
+    )
+    found = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert not found.stderr
+    np.testing.assert_allclose([float(part) for part in found.stdout.split()], 0.0, atol=1e-12)
 
 
 @counted
