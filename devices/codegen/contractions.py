@@ -129,7 +129,9 @@ def view_source(v, makers):
 
 
 def kernel_call(c, n, m, k, x, y, o, strides, graph):
-    """A call of a kernel for small products."""
+    """A call of a kernel for small products, or a very small one."""
+    if n * m * k <= small_products.FEW and m <= small_products.LANES[c]:
+        return small_products.written_out(n, m, k, c, x, y, o, strides)
     part, line = small_products.call(n, m, k, c, x, y, o, strides)
     graph.functions.small_products.add((c, part))
     return [line]

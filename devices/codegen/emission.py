@@ -6,7 +6,7 @@ from .indices import ZERO, Index
 from .loops import Loop, around, merged, settled
 from .nests import fill
 from .short import padded, worth_padding
-from .stages import over_vectors
+from .stages import hoisted, over_vectors
 
 BLOCK = 512  # elements of a long sum that are added up before blocks are added pairwise, at most
 CHUNKS = 64  # parts of a long reduction, whatever the number of threads, so that results do not depend on it
@@ -55,15 +55,15 @@ def in_memory(body, sums, targets, loops, inner, simd, parallel, outer):
              for t, _, buffer, _ in sums]  # fmt: skip
     core = reduced(body, sums, inner, simd) if inner else list(body.lines)
     core += [f"{y} = {t.combine(y, t.name if inner else text)};" for (t, text, *_), y in zip(sums, targets)]
+    loops_around = hoisted if simd and not inner else lambda loops, core, places, parallel: around(loops, core, "", parallel)
     last = loops[-1]
     if parallel and loops[0].reduced and not last.reduced and last.length >= 2 * TILE and not inner:
         tiles = -(-last.length // TILE)
         tile = Loop(last.name, TILE, False, f"tile * {TILE}", "end")
         end = f"int64_t end = (tile + 1) * {TILE} < {last.length} ? (tile + 1) * {TILE} : {last.length};"
-        passes = around([*loops[:-1], tile], core, "simd" if simd else "", False)
+        passes = loops_around([*loops[:-1], tile], core, body.places, False)
         return [*lines, *around([Loop("tile", tiles, False)], [end, *passes], "", True)]
-    pragma = "simd" if simd and not inner else ""
-    return [*lines, *around(loops, core, pragma, parallel and not loops[0].reduced)]
+    return [*lines, *loops_around(loops, core, body.places, parallel and not loops[0].reduced)]
 
 
 def size_within(buffer, outer):

@@ -4,6 +4,7 @@ out[i, j] = sum over l of x[i, l] y[l, j]. Multiplications and additions may be 
 """
 
 TYPES = {"f8": "double", "f4": "float"}
+FEW = 256  # multiplications up to which a product is written out
 LANES = {"f8": 8, "f4": 16}  # of the widest vectors; a multiple of these is one of the lanes of any
 
 # Written in vectors as they are, these have nothing for gcc to vectorize: with -O2 they run as fast, and compile in a fifth of
@@ -117,6 +118,18 @@ KERNEL static void packed_CODE(int64_t n, int64_t m, int64_t k, const TYPE *x, i
 }
 """
 PARTS = {"rows": (ROWS,), "row": (ROW,), "packed": (ROWS, PACKED)}
+
+
+def written_out(n, m, k, code, x, y, o, strides):
+    """C lines for a few elements, whose numbers compilers then know. Arguments as for `call`."""
+    xi, xl, yl, yj, oi, oj = strides
+    t = TYPES[code]
+    return [
+        f"for (int64_t i = 0; i < {n}; i++) {{", f"{t} s[{m}] = {{0}};",
+        f"for (int64_t l = 0; l < {k}; l++) {{", f"{t} a = ({x})[{xi} * i + {xl} * l];",
+        f"for (int64_t j = 0; j < {m}; j++) s[j] += a * ({y})[{yl} * l + {yj} * j];", "}",
+        f"for (int64_t j = 0; j < {m}; j++) ({o})[{oi} * i + {oj} * j] = s[j];", "}",
+    ]  # fmt: skip
 
 
 def call(n, m, k, code, x, y, o, strides):

@@ -33,10 +33,19 @@ def over_vectors(loops, lines, places, parallel, steps=(), clause=""):
         tiles, pragma, core = loops[-1], f"simd{clause}", [*lines, *steps]
     else:
         (tiles, core), pragma = tiles, ""
+    return _with_before(loops[:-1], before, tiles, core, pragma, parallel)
+
+
+def hoisted(loops, lines, places, parallel):
+    """C lines of loops around statements, the innermost one over vectors and without what is the same for all its elements."""
+    before, core = constant(loops[-1], lines, places)
+    return _with_before(loops[:-1], before, loops[-1], core, "simd", parallel)
+
+
+def _with_before(outer, before, loop, core, pragma, parallel):
     if not before:
-        return around([*loops[:-1], tiles], core, pragma, parallel)
-    inner = around([tiles], core, pragma, parallel and len(loops) == 1)
-    return around(loops[:-1], [*before, *inner], "", parallel)
+        return around([*outer, loop], core, pragma, parallel)
+    return around(outer, [*before, *around([loop], core, pragma, parallel and not outer)], "", parallel)
 
 
 def constant(loop, lines, places):
