@@ -112,9 +112,10 @@ def _flags_of(words):
 
 def _made_and_ready(text, words):
     """The library of C that is not on the disk, by the first options with which it is compiled."""
-    serving = threading.Thread(target=_try_runtime, args=(words,)) if runtime.serves(text) else None
-    if serving is not None:
-        serving.start()  # both are compiled at the same time
+    serving = None
+    if _state["runtime"] is None:  # a later program may need it: both are compiled at the same time
+        serving = threading.Thread(target=_try_runtime, args=(words,), name="polyad compiles its runtime")
+        serving.start()
     complaint = None
     try:
         for flags in _flags_of(words):
@@ -124,7 +125,7 @@ def _made_and_ready(text, words):
                 _state["flags"][words] = flag_sets(words).index(flags)
                 break
     finally:
-        if serving is not None:
+        if serving is not None and runtime.serves(text):
             serving.join()
     if found is None:
         raise NoCompiler(f"{' '.join(words)} does not compile: {(complaint or '').splitlines()[:1]}")

@@ -32,6 +32,8 @@ def waiting(tmp_path):
 
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
+    library.load("int nothing;", [])
+    library.functions(WORDS)  # what serves all programs is there
     module.stop_all()
     monkeypatch.setattr(library, "_loaded", {})
     monkeypatch.setattr(library, "_state", library._state | {"missed": None, "standby": None, "cache": Cache(tmp_path)})
