@@ -94,7 +94,7 @@ class Tape:
         check_inexact("Tape.watch", 0, x)
         leaves, structure = tree.flatten(x)
         values = as_inputs("Tape.watch", 0, leaves, x)
-        return tree.unflatten(structure, [run.input(v) if inexact(v) else v for v in values])
+        return tree.unflatten(structure, run.inputs(values))
 
     def gradient(self, target, sources, ct=None, unconnected="zero"):
         """The gradient of a number by what was watched, or by what was computed from it.

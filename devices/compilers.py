@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .standby import command_line
-
 # IEEE arithmetic as written: no contraction of a * b + c, no assumptions about NaN, infinities or signs of zero. Not
 # respected are only errno and the exception flags, which nobody reads.
 STRICT = (
@@ -69,6 +67,12 @@ def flag_sets(words):
     openmp = [(threads, *more, "-lm") for threads in ("-fopenmp", "-fopenmp-simd") for more in (vector, ())]
     strict = STRICT if clang else STRICT + NO_SINCOS
     return [*[(*strict, *native, *flags) for flags in (*pool, *openmp)], (*strict, "-lm")]
+
+
+def command_line(words, flags, source, target):
+    """The words of a command that compiles a C file to a shared library."""
+    libraries = [f for f in flags if f.startswith("-l")]
+    return [*words, *[f for f in flags if f not in libraries], str(source), "-o", str(target), *libraries]
 
 
 def compile_c(words, flags, source, target):

@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .compilers import command_line
+
 SECONDS = 3  # that it waits for C
 _waiting = set()
 
@@ -89,12 +91,6 @@ def can_wait(words):
     """Whether a command is a compiler that reads its input once, when it comes: gcc or clang itself, which keep no results."""
     found = shutil.which(words[0]) if len(words) == 1 and shutil.which("timeout") else None
     return found is not None and re.search(r"[/-](gcc|clang)(-[\d.]+)?$", os.path.realpath(found)) is not None
-
-
-def command_line(words, flags, source, target):
-    """The words of a command that compiles a C file to a shared library."""
-    libraries = [f for f in flags if f.startswith("-l")]
-    return [*words, *[f for f in flags if f not in libraries], str(source), "-o", str(target), *libraries]
 
 
 @atexit.register

@@ -6,6 +6,16 @@ import tracemalloc
 import pytest
 
 import polyad as pa
+from polyad.dsl import operations
+
+
+@pytest.fixture
+def forget_declared():
+    """The cards that a test declares are not those of the library."""
+    before = set(operations)
+    yield
+    for name in set(operations) - before:
+        operations.pop(name)
 
 
 @pytest.fixture

@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.dsl import operations
 
 close = np.testing.assert_allclose
 
 
-@pytest.fixture(autouse=True)
-def forget_declared():
-    """The cards that a test declares are not those of the library."""
-    before = set(operations)
-    yield
-    for name in set(operations) - before:
-        operations.pop(name)
+pytestmark = pytest.mark.usefixtures("forget_declared")
 
 
 def kernel(op, function):

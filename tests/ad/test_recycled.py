@@ -9,19 +9,12 @@ import pytest
 
 import polyad as pa
 from polyad.ad import recycled
-from polyad.dsl import operations
 
 LARGE = recycled.LEAST // 8  # numbers of an array that is worth it
 counted = pytest.mark.skipif(not hasattr(sys, "getrefcount"), reason="references are not counted")
 
 
-@pytest.fixture(autouse=True)
-def forget_declared():
-    """The cards that a test declares are not those of the library."""
-    before = set(operations)
-    yield
-    for name in set(operations) - before:
-        operations.pop(name)
+pytestmark = pytest.mark.usefixtures("forget_declared")
 
 
 def rosenbrock(x):
