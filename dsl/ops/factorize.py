@@ -196,7 +196,7 @@ def svd(x, /, full_matrices=True):
     square have no derivative, use full_matrices=False). Raises ShapeError.
 
     Vectors are defined up to a sign (phase, if complex), so only what does not depend on it has a meaning. Equal singular
-    values: their vectors may be turned among each other, and the derivative by such a turn counts as 0.
+    values: their vectors may be turned among each other, on both sides alike, and the derivative by such a turn counts as 0.
     """
 
 
@@ -224,8 +224,23 @@ def reciprocal_gaps(s):
     return where(tie, 0.0, divide(1.0, where(tie, 1.0, gaps)))
 
 
+def reciprocal_sums(s):
+    """1 / (s[i] + s[j]) as a matrix [i, j], and 0 where both are 0 up to rounding."""
+    sums = add(expand_dims(s, -2), expand_dims(s, -1))
+    n = shape_of(s)[-1]
+    if not n:
+        return sums
+    size = expand_dims(stop_gradient(max(s, axis=-1, keepdims=True)), -1)
+    none = less_equal(stop_gradient(sums), multiply(size, n * np.finfo(real_dtype(s.dtype)).eps))
+    return where(none, 0.0, divide(1.0, where(none, 1.0, sums)))
+
+
 @svd.rule("jvp")
 def svd_jvp(dxs, y, x, full_matrices=True):
+    """With p = uᴴ dx v, a = uᴴ du and b = vᴴ dv, antihermitian: off the diagonal p = a s - s b. So (p + pᴴ)[i, j] is
+    (s[j] - s[i]) (a + b), and (p - pᴴ)[i, j] is (s[i] + s[j]) (a - b): where singular values are equal, the turn a + b that
+    both vectors make is free and counts as 0, while a - b, by which they turn apart, is not. So is the common phase of a pair.
+    """
     (u, s, vh), dx = y, dxs[0]
     (m, n), k = shape_of(x)[-2:], shape_of(s)[-1]
     if shape_of(u)[-1] > k or shape_of(vh)[-2] > k:
@@ -234,14 +249,10 @@ def svd_jvp(dxs, y, x, full_matrices=True):
     across = matmul(uh, dx)
     p = matmul(across, v)
     ds = real(sum(multiply(p, eye_like(s, k)), axis=-1))
-    row, column = expand_dims(s, -2), expand_dims(s, -1)
-    gaps = multiply(reciprocal_gaps(s), over_or_zero(1.0, add(row, column)))  # 1 / (s[j]² - s[i]²)
-    by_columns, by_rows = multiply(p, row), multiply(column, p)
-    left = multiply(gaps, add(by_columns, adjoint(by_columns)))
-    right = multiply(gaps, add(by_rows, adjoint(by_rows)))
-    if is_complex(x):  # the common phase of a pair of vectors is free; half of what is needed goes to each
-        phase = over_or_zero(multiply(imag(multiply(p, eye_like(s, k))), 0.5j), column)
-        left, right = add(left, phase), subtract(right, phase)
+    row, ph = expand_dims(s, -2), adjoint(p)
+    together = multiply(add(p, ph), reciprocal_gaps(s))
+    apart = multiply(subtract(p, ph), reciprocal_sums(s))  # for complex x its diagonal is the phase of a pair of vectors
+    left, right = multiply(add(together, apart), 0.5), multiply(subtract(together, apart), 0.5)
     du, dv = matmul(u, left), matmul(v, right)
     if m > k:
         beyond = matmul(dx, v)
