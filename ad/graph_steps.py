@@ -7,7 +7,7 @@ from ..dispatch import DTypeError, Layer, LeakedLayerError, describe, settled
 from ..dsl.avals import aval_of, dtype_of, is_number
 from ..dsl.axes import resolved
 from ..dsl.ir import Var
-from ..dsl.tracing import Traced, TraceRun
+from ..dsl.tracing import Traced, TraceRun, standing
 
 _numbers = itertools.count()
 
@@ -37,12 +37,22 @@ class GraphRun(TraceRun):
     """Where explicit graphs are recorded: a trace of depth 0 that is never entered nor left, and that holds nothing; values
     hold what they come from."""
 
-    __slots__ = ("local",)
+    __slots__ = ("local",)  # what is known in each thread
     advice = "write the choice with polyad.where or polyad.cond, or call a function of arrays instead"
 
     def __init__(self):
+        self.local = threading.local()
         super().__init__("an explicit graph")
-        self.depth, self.outer, self.local = 0, None, threading.local()
+        self.depth, self.outer = 0, None
+
+    @property
+    def inner(self):
+        """The trace inside of a choice or loop, whose steps are not the graph's: in each thread its own."""
+        return getattr(self.local, "inner", None)
+
+    @inner.setter
+    def inner(self, trace):
+        self.local.inner = trace
 
     def record(self, equation):
         known = getattr(self.local, "known", None)
@@ -78,6 +88,7 @@ class GraphRun(TraceRun):
 
 
 graph = GraphRun()
+standing.append(graph)
 
 
 def value_of(var):

@@ -268,6 +268,9 @@ class NeedsPython(BaseException):
         self.run = run
 
 
+standing = []  # runs that are around everything, and never entered: that of explicit graphs
+
+
 class TraceRun(Run):
     """One trace: the equations so far and the constants they read.
 
@@ -286,7 +289,7 @@ class TraceRun(Run):
 
     def __enter__(self):
         super().__enter__()
-        self.around = [(run, run.inner) for run in open_runs()[1:]] if self.captures else []
+        self.around = [(run, run.inner) for run in (*open_runs()[1:], *standing)] if self.captures else []
         self._capture_from_around()
         return self
 

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -183,6 +184,71 @@ def test_control_flow():
     assert f(1.0, 2.0) == 17 and f(3.0, 2.0) == 25
     g = pa.function([a, b], pa.gradients(z, [a, b]))
     assert g(1.0, 2.0) == [17, 0] and g(3.0, 2.0) == [0, 1]
+
+
+def doubled_until_ten(x, step):
+    """Never ends for steps below 1."""
+    return pa.while_loop(lambda v: v < 10, lambda v: v * (1 + step), x)
+
+
+def guarded_loop(x):
+    return pa.cond(x > 0, lambda: doubled_until_ten(x * 1.0, x), lambda: x * 5)
+
+
+def of_three(k, x):
+    sum_of_squares = lambda: pa.sum(x * x)
+    scanned = lambda: pa.scan(lambda c, v: (c * pa.sin(x[0]) + v, c), 1.0, x)[0]
+    power = lambda: pa.fori_loop(0, 3, lambda i, c: c * x[1], x[2])
+    nested = lambda: pa.cond(x[0] > 0, power, lambda: pa.cond(x[1] > 0, lambda: pa.sum(x), scanned))
+    return pa.switch(k, [sum_of_squares, scanned, nested])
+
+
+def test_only_the_branch_that_is_taken_runs():
+    """What a branch does with values from outside of it is a step of the branch, not of the graph."""
+    x, k, v = pa.placeholder(), pa.placeholder((), int), pa.placeholder((3,))
+    y = guarded_loop(x)
+    f = pa.function([x], [y, *pa.gradients(y, [x])])
+    for at in (-3.0, 1.0, 2.0):  # a loop that ran for the first would not end
+        close(f(at), [guarded_loop(at), pa.grad(guarded_loop)(at)])
+    assert {e.op.card.name for e in pa.function([x], y).program.equations} <= {"greater", "astype", "choice"}
+    z = of_three(k, v)
+    f, slopes = pa.function([k, v], z), pa.function([k, v], pa.gradients(z, [v])[0])
+    (first,) = pa.gradients(z, [v])
+    second = pa.function([k, v], pa.gradients(pa.sum(first**2), [v])[0])
+    for at in (np.array([1.0, 2.0, 3.0]), np.array([-1.0, 2.0, 3.0]), np.array([-1.0, -2.0, 3.0])):
+        for which in range(3):
+            close(f(which, at), of_three(which, at))
+            close(slopes(which, at), pa.grad(of_three, 1)(which, at))
+            squared = lambda v, which=which: pa.sum(pa.grad(of_three, 1)(which, v) ** 2)
+            close(second(which, at), pa.grad(squared)(at))
+
+
+def test_loops_read_the_graph():
+    """Loops over plain numbers whose bodies read placeholders."""
+    x = pa.placeholder()
+    loops = {
+        "while": lambda x: pa.while_loop(lambda v: v < 10, lambda v: v * x, 1.0),
+        "fori": lambda x: pa.fori_loop(0, 3, lambda i, v: v * x, 1.0),
+        "scan": lambda x: pa.scan(lambda c, v: (c * x + v, c), 0.0, np.arange(3.0))[0],
+        "both": lambda x: pa.fori_loop(0, 2, lambda i, v: pa.cond(x > 2, lambda: v * x, lambda: doubled_until_ten(v, x)), 1.0),
+    }
+    for loop in loops.values():
+        y = loop(x)
+        f = pa.function([x], [y, *pa.gradients(y, [x])])
+        for at in (2.0, 3.0):
+            close(f(at), [loop(at), pa.grad(loop)(at)])
+
+
+def test_threads_make_graphs_of_their_own():
+    x = pa.placeholder()
+
+    def made(step):
+        y = pa.cond(x > 0, lambda: pa.fori_loop(0, 50, lambda i, v: v + step, x), lambda: x - step)
+        return [pa.function([x], y)(at) for at in (1.0, -1.0)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(made, range(8)))
+    close(found, [[1 + 50 * step, -1 - step] for step in range(8)])
 
 
 # ---------------------------------------------------------------------- errors
