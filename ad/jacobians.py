@@ -174,20 +174,41 @@ def jacobian(f, argnums=0, allow_int=False):
 
 
 def hessian(f, argnums=0, allow_int=False):
-    """A function that returns the matrix of second derivatives, forward over reverse; shapes as for `jacfwd` of `grad`.
+    """A function that returns the second derivatives of f, forward over reverse: `jacfwd` of `jacrev`, with its shapes.
 
-    f: function with one real number as result. For several argnums a tuple (by argument) of tuples. allow_int: as for
-    `grad`. For complex arguments it is the Jacobian ∂/∂z of the gradient, which is all of it if that is complex
-    differentiable; the product with a direction is always `hvp`.
+    f: function of arrays or trees. Of one real number they are the Hessian, the Jacobian of `grad`; of any other array or tree
+    each leaf has the shape (value's shape, argument's shape, argument's shape), as a tree of the value of trees of the
+    argument of trees of the argument. For several argnums these are tuples. allow_int: as for `grad`. For complex arguments it
+    is the Jacobian ∂/∂z of the gradient, which is all of it if that is complex differentiable; the product with a direction is
+    always `hvp`. Raises DTypeError for integer arguments, and where no result is of floating or complex dtype.
 
     >>> import numpy as np, polyad as pa
     >>> pa.hessian(lambda x: pa.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
+    >>> pa.hessian(lambda x: x**3)(np.array([1.0, 2.0])).shape
+    (2, 2, 2)
     """
     name = title("hessian", f)
-    gradient = lambda *args, **kwargs: slope(name, f, args, kwargs, argnums, allow_int=allow_int)
-    return functools.wraps(f)(by_columns(name, gradient, argnums, allow_int))
+    return functools.wraps(f)(by_columns(name, _slopes(name, f, argnums, allow_int), argnums, allow_int))
+
+
+def _slopes(name, f, argnums, allow_int):
+    """`grad` of f where its result is one real number, else `jacrev`, on behalf of the transformation `name`."""
+
+    def slopes(*args, **kwargs):
+        function, leaves, structure = _as_one_tree(name, f, args, kwargs, argnums, allow_int)
+        result = record(name, function, [argnums], [tree.unflatten(structure, leaves)])
+        if result is None:
+            return of_function(lambda *xs: f(*xs, **kwargs), lambda g: _slopes(name, g, argnums, allow_int)(*args))
+        pullback, _ = result
+        values = [y for y, _ in pullback.outputs]
+        if any(map(inexact, values)) and (len(values) > 1 or shape_of(values[0]) != () or dtype_of(values[0]).kind == "c"):
+            return rows(pullback)
+        y, index = check_scalar(name, pullback.outputs, pullback.shape)
+        return pullback.pull([] if index is None else [(index, one(y))])[0]
+
+    return slopes
 
 
 def hvp(f, x, v):

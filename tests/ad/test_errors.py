@@ -100,6 +100,8 @@ def test_derivative_of_integers():
 )
 def test_results_without_gradient(f, error, parts):
     for transform in (pa.grad, pa.value_and_grad, pa.hessian, pa.sparse_hessian):
+        if transform is pa.hessian and not {"nothing", "int", "bool", "str"} & set(parts):
+            continue  # second derivatives of any floating result
         with says(error, f"{transform.__name__}(<lambda>)", "one real number", *parts):
             transform(f)(np.ones(2))
 

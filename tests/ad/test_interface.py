@@ -145,6 +145,38 @@ def test_jacobians_of_trees():
         close(j["n"]["s"], 0)
 
 
+def several_results(p):
+    x, y = p["x"], p["y"]
+    return {"product": x**2 * y, "power": (pa.sum(x**3) * y, 3), "turned": pa.exp(x[:, None] * y) * (1 + 2j)}
+
+
+def test_hessian_of_any_result():
+    """As jacfwd of jacrev has it, in shape and structure, and against formulas."""
+    near = np.testing.assert_allclose
+    x, matrix = np.array([1.0, 2.0]), np.arange(6.0).reshape(3, 2)
+    f = lambda x: pa.sin(matrix @ x)
+    curved = -np.sin(matrix @ x)[:, None, None] * matrix[:, :, None] * matrix[:, None, :]
+    for h in (pa.hessian(f), pa.jit(pa.hessian(f)), pa.hessian(pa.jit(f))):
+        near(h(x), curved)
+    near(pa.vmap(pa.hessian(f))(np.stack([x, x]))[1], curved)
+    near(pa.hessian(f)(x.astype(np.float32)), curved, rtol=1e-4)
+    near(pa.hessian(lambda z: z**3)(np.array([1 + 2j, 1j]))[0, 0], [6 + 12j, 0])
+    near(pa.hessian(lambda z: z**3)(1 + 2j), 6 + 12j)
+    assert pa.hessian(f)(x.astype(np.float32)).dtype == np.float32
+    near(pa.hessian(lambda x: lambda y: f(x) * y)(x)(3.0), 3 * curved)
+    p = {"x": x, "y": np.array(3.0)}
+    found, expected = pa.hessian(several_results)(p), pa.jacfwd(pa.jacrev(several_results))(p)
+    assert pa.tree.structure(found) == pa.tree.structure(expected)
+    assert found["power"][1] is pa.NoTangent and found["product"]["x"]["y"].shape == (2, 2)
+    for a, b in zip(pa.tree.leaves(found), pa.tree.leaves(expected), strict=True):
+        if a is not pa.NoTangent:
+            near(a, b)
+    blocks = pa.hessian(lambda x, y: x * y**2, (0, 1))(x, 3.0)
+    near(blocks[0][1], 6 * np.eye(2))
+    near(blocks[1][1], 2 * x)
+    near(pa.hvp(lambda x: pa.sum(f(x)), x, x), np.sum(curved, axis=0) @ x)
+
+
 def test_hessian_of_trees_and_several_arguments():
     p = {"a": np.array([1.0, 2.0]), "b": 3.0}
     f = lambda p: pa.sum(p["a"] ** 2) * p["b"]
