@@ -31,7 +31,7 @@ from .dsl import (
 )  # fmt: skip
 # complex parts, dtypes, the cut of derivatives
 from .dsl import (
-    abs, angle, astype, conj, imag, real, stop_gradient,
+    abs, angle, astype, conj, imag, real, stop_gradient, with_slopes_of,
 )  # fmt: skip
 # special functions, activations, rows
 from .dsl import (

@@ -69,7 +69,7 @@ from .ops.compare import (
     not_equal,
     where,
 )
-from .ops.complex import abs, angle, astype, conj, imag, real, stop_gradient
+from .ops.complex import abs, angle, astype, conj, imag, real, stop_gradient, with_slopes_of
 from .ops.counting import bincount, histogram, histogram_bin_edges
 from .ops.create import (
     arange,

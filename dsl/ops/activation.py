@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from ..avals import dtype_of
+from ..avals import dtype_of, is_number
 from ..card import case, complex_normal, composite, elementwise, normal
 from .arithmetic import add, clip, minimum, multiply, negative, square, subtract
-from .compare import greater, greater_equal, less_equal, where
+from .compare import equal, greater, greater_equal, less_equal, logical_and, where
 from .exponential import exp, exp2, expm1
 from .special import ndtr
 from .trigonometric import tanh
@@ -23,17 +23,24 @@ def share(power, x, z):
 
 
 def _shares(power):
-    return [lambda z, x, y: share(power, x, z), lambda z, x, y: share(power, y, z)]
+    return [lambda z, x, y: _halved(share(power, x, z), x, y), lambda z, x, y: _halved(share(power, y, z), x, y)]
+
+
+def _halved(s, x, y):
+    """The share s, which is half of the slope where both are +inf."""
+    return s if is_number(x) or is_number(y) else where(logical_and(equal(x, y), equal(x, math.inf)), 0.5, s)
 
 
 @elementwise(partials=_shares(exp), c="logaddexp({0}, {1})", samples=two)
 def logaddexp(x, y, /):
-    """log(exp(x) + exp(y)) without overflow, element by element. x, y: real arrays. Slopes where the value is -inf are 0."""
+    """log(exp(x) + exp(y)) without overflow, element by element. x, y: real arrays. Slopes where the value is
+    -inf are 0; where both are +inf, each is ½."""
 
 
 @elementwise(partials=_shares(exp2), c="logaddexp2({0}, {1})", samples=two)
 def logaddexp2(x, y, /):
-    """log2(2**x + 2**y) without overflow, element by element. x, y: real arrays. Slopes where the value is -inf are 0."""
+    """log2(2**x + 2**y) without overflow, element by element. x, y: real arrays. Slopes where the value is
+    -inf are 0; where both are +inf, each is ½."""
 
 
 @composite(kernel=None, numpy=(), samples=one)

@@ -133,3 +133,16 @@ def stop_gradient_of_tree(x: object, /):
     return tree.map(stop_gradient, x)
 
 
+@elementwise(
+    partials=[None, 1], kernel=None, numpy=(), c="{0}",
+    no_rule={"samples": "its slopes are not those of its value, which finite differences would see"},
+)  # fmt: skip
+def with_slopes_of(y, x, /):
+    """The value of y with the derivatives of x, element by element: for values made in a way that has other slopes, or none.
+
+    y, x: arrays of the same dtype; shapes broadcast. Returns y itself where nothing is followed. Raises ShapeError.
+
+    >>> import polyad as pa
+    >>> pa.value_and_grad(lambda x: pa.with_slopes_of(pa.round(x), x))(2.3)  # rounding, "straight through"
+    (np.float64(2.0), np.float64(1.0))
+    """

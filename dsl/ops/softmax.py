@@ -2,11 +2,13 @@
 
 import math
 
-from ..avals import broadcast_shapes, reduced_axes, shape_of
+import numpy as np
+
+from ..avals import broadcast_shapes, dtype_of, reduced_axes, shape_of
 from ..card import case, composite, normal
-from .arithmetic import add, divide, multiply, reciprocal, square, subtract
-from .compare import equal, greater, isfinite, logical_and, where
-from .complex import stop_gradient
+from .arithmetic import add, divide, minimum, multiply, reciprocal, square, subtract
+from .compare import equal, greater, less, logical_and, where
+from .complex import stop_gradient, with_slopes_of
 from .create import full_like
 from .exponential import exp, log, sqrt
 from .reduce import kept_shape, max, mean, sum
@@ -15,10 +17,18 @@ from .shape import broadcast_to, reshape
 rows = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(3))]
 
 
-def _largest(x, axis):
-    """The largest element over axes, kept, as a constant; 0 in its place where it is infinite."""
-    top = stop_gradient(max(x, axis=axis, keepdims=True))
-    return where(isfinite(top), top, 0.0), top
+def _below_largest(x, axis, b=None):
+    """(x less the largest element over axes, what was subtracted, whether that element is +inf), all but x constants.
+
+    Several +inf count as equal numbers. b: weights; elements of weight 0 are not the largest, and -inf where they are larger.
+    """
+    fixed = stop_gradient(x)
+    top = max(fixed if b is None else where(equal(b, 0), -math.inf, fixed), axis=axis, keepdims=True)
+    if b is not None:
+        fixed = where(logical_and(equal(b, 0), greater(fixed, top)), -math.inf, fixed)
+    most = float(np.finfo(dtype_of(top)).max) if dtype_of(top).kind == "f" else math.inf
+    m = where(equal(top, -math.inf), 0.0, minimum(top, most))
+    return with_slopes_of(minimum(subtract(fixed, m), 0.0), x), m, equal(top, math.inf)
 
 
 def _nonzero(s):
@@ -39,8 +49,8 @@ def logsumexp(x, /, axis=None, b=None, keepdims=False):
 
     x: real array; its elements may be infinite. axis: None for all, an int, or a tuple. b: weights that broadcast against x
     (1 unless given); elements of weight 0 do not count, and where the sum is negative the result is NaN. keepdims: keep
-    the reduced axes with length 1. Without elements, or where all are -inf, the result is -inf; convention: slopes are 0
-    where the result is infinite. Raises ShapeError, DTypeError.
+    the reduced axes with length 1. Without elements, or where all are -inf, the result is -inf with slopes 0;
+    where some are +inf they share the slope (by weight), as the largest ones of `max` do. Raises ShapeError, DTypeError.
 
     >>> import numpy as np, polyad as pa
     >>> round(float(pa.logsumexp(np.array([1000.0, 1000.0]))), 6)
@@ -53,14 +63,11 @@ def logsumexp(x, /, axis=None, b=None, keepdims=False):
     if 0 in [shape_of(x)[a] for a in axes]:
         y = full_like(x, -math.inf, shape=kept)
     else:
-        m, top = _largest(x if b is None else where(equal(b, 0), -math.inf, x), axis)
-        endless = equal(top, math.inf)
-        d = subtract(where(endless, 0.0, x), m)
-        if b is not None:
-            d = where(logical_and(equal(b, 0), greater(d, 0)), -math.inf, d)
+        d, m, endless = _below_largest(x, axis, b)
         terms = exp(d) if b is None else multiply(b, exp(d))
         s, empty = _nonzero(sum(terms, axis=axis, keepdims=True))
-        y = where(endless, math.inf, where(empty, -math.inf, add(log(s), m)))
+        y = where(empty, -math.inf, add(log(s), m))
+        y = with_slopes_of(where(endless, math.inf, y), y)
     return y if keepdims else reshape(y, shape=tuple(n for i, n in enumerate(kept) if i not in axes))
 
 
@@ -68,14 +75,14 @@ def logsumexp(x, /, axis=None, b=None, keepdims=False):
 def softmax(x, /, axis=-1):
     """exp(x) / sum(exp(x)) over axes, without overflow: non-negative numbers that add up to 1.
 
-    x: real array. axis: int, tuple, or None for all. Elements of -inf get 0, in a row of nothing else too, with slopes 0.
-    Raises ShapeError, DTypeError.
+    x: real array. axis: int, tuple, or None for all. Elements of -inf get 0, in a row of nothing else too, with slopes 0;
+    elements of +inf share the 1. Raises ShapeError, DTypeError.
 
     >>> import numpy as np, polyad as pa
     >>> pa.softmax(np.zeros(4))
     array([0.25, 0.25, 0.25, 0.25])
     """
-    e = exp(subtract(x, _largest(x, axis)[0]))
+    e = exp(_below_largest(x, axis)[0])
     return multiply(e, reciprocal(_nonzero(sum(e, axis=axis, keepdims=True))[0]))  # one division for all of a row
 
 
@@ -83,9 +90,10 @@ def softmax(x, /, axis=-1):
 def log_softmax(x, /, axis=-1):
     """Logarithm of `softmax`, precise where that is tiny. x: real array. axis: int, tuple, or None for all.
 
-    Elements of -inf stay -inf, in a row of nothing else too. Raises ShapeError, DTypeError.
+    Elements of -inf stay -inf, in a row of nothing else too; beside +inf all finite ones are. Raises ShapeError, DTypeError.
     """
-    d = subtract(x, _largest(x, axis)[0])
+    d, _, endless = _below_largest(x, axis)
+    d = with_slopes_of(where(less(d, where(endless, 0.0, -math.inf)), -math.inf, d), d)
     return subtract(d, log(_nonzero(sum(exp(d), axis=axis, keepdims=True))[0]))
 
 

@@ -33,8 +33,9 @@ def test_logsumexp_of_nothing_but_minus_infinity():
 @pytest.mark.parametrize(
     ("x", "value", "slopes"),
     [
-        ([-inf, 0.0, 0.0], np.log(2.0), [0, 0.5, 0.5]), ([-inf, -inf], -inf, [0, 0]), ([inf, 0.0], inf, [0, 0]),
-        ([inf, -inf], inf, [0, 0]), ([inf, inf], inf, [0, 0]),
+        ([-inf, 0.0, 0.0], np.log(2.0), [0, 0.5, 0.5]), ([-inf, -inf], -inf, [0, 0]), ([inf, 0.0], inf, [1, 0]),
+        ([inf, -inf], inf, [1, 0]), ([inf, inf], inf, [0.5, 0.5]), ([inf], inf, [1]),
+        ([1.0, inf, -inf, inf], inf, [0, 0.5, 0, 0.5]),
     ],
 )  # fmt: skip
 def test_logsumexp_of_infinities(x, value, slopes):
@@ -44,6 +45,49 @@ def test_logsumexp_of_infinities(x, value, slopes):
         np.testing.assert_allclose(mode(pa.logsumexp)(x), slopes)
     assert np.all(np.isfinite(pa.hessian(pa.logsumexp)(x)))
     np.testing.assert_array_equal(pa.logsumexp(np.stack([x, 0 * np.ones(len(x))]), axis=1)[0], value)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("x", [[0.0, inf], [inf, 2.0, inf, -inf], [-inf, inf], [6e4, inf, 1.0], [-inf, -inf], [-inf, 3.0]])
+def test_rows_with_infinities(x, dtype):
+    """softmax is the slope of logsumexp, and its logarithm is log_softmax; in every mode, in lanes and in programs."""
+    x = np.array(x, dtype)
+    shares = np.where(x == x.max(), 1, 0) / np.sum(x == x.max()) if x.max() > -inf else np.zeros(len(x))
+    with np.errstate(divide="ignore"):
+        logs = np.log(shares)
+    weights = np.arange(1.0, 1 + len(x)).astype(dtype)
+    with np.errstate(all="raise", under="ignore", over="ignore"):
+        for f, expected in ((pa.softmax, shares), (pa.log_softmax, logs)):
+            np.testing.assert_allclose(f(x), expected, rtol=1e-3)
+            np.testing.assert_allclose(pa.jit(f)(x), expected, rtol=1e-3)
+            assert f(x).dtype == dtype
+        assert pa.logsumexp(x) == x.max()
+        both = pa.logaddexp(x[0], x[1])
+        for mode in (pa.jacrev, pa.jacfwd, lambda f: pa.jit(pa.grad(f)), lambda f: lambda x: pa.vmap(pa.grad(f))(x[None])[0]):
+            np.testing.assert_allclose(mode(pa.logsumexp)(x), shares, rtol=1e-3)
+            weighted = mode(lambda x: pa.sum(pa.softmax(x) * weights))(x)
+            np.testing.assert_allclose(weighted, shares * (weights - shares @ weights), rtol=1e-3)
+            if x.max() == inf:
+                picked = mode(lambda x: pa.log_softmax(x)[0])(x)
+                np.testing.assert_allclose(picked, np.eye(len(x))[0] - shares, rtol=1e-3)
+            if len(x) == 2 and both > -inf:
+                np.testing.assert_allclose(mode(lambda x: pa.logaddexp(x[0], x[1]))(x), shares)
+        for f in (pa.logsumexp, lambda x: pa.sum(pa.softmax(x) * weights), lambda x: pa.logaddexp(x[0], x[1])):
+            assert np.all(np.isfinite(pa.hessian(f)(x)))
+
+
+def test_weights_beside_infinities():
+    x, b = np.array([inf, 0.0, inf]), np.array([1.0, 5.0, 3.0])
+    np.testing.assert_allclose(pa.grad(lambda x: pa.logsumexp(x, b=b))(x), [0.25, 0, 0.75])
+    assert pa.logsumexp(x, b=b) == inf
+
+
+@pytest.mark.parametrize("f", [pa.logaddexp, pa.logaddexp2])
+def test_both_infinite(f):
+    for a, b, slopes in ((inf, inf, (0.5, 0.5)), (inf, 0.0, (1, 0)), (-inf, inf, (0, 1)), (-inf, -inf, (0, 0))):
+        for mode in (pa.jacrev, pa.jacfwd):
+            assert mode(f, (0, 1))(a, b) == slopes
+    assert pa.grad(lambda x: f(x, 0.0))(inf) == 1
 
 
 def test_nan_is_not_hidden():
@@ -122,3 +166,19 @@ def test_axes_out_of_range_are_named(f):
 def test_activations_of_integers_are_those_of_their_values(name, dtype):
     x, f = np.array([0, 1, 1], dtype), getattr(pa, name)
     np.testing.assert_allclose(f(x), f(x.astype(float)), rtol=1e-2)
+
+
+# ---------------------------------------------------------------------- the value of one, the slopes of another
+def test_with_slopes_of():
+    y, x = np.array([np.inf, 2.0]), np.array([1.0, 3.0])
+    f = lambda x: pa.sum(pa.with_slopes_of(pa.round(x) + 0.25, x**2) * np.array([1.0, 10.0]))
+    assert f(x) == 33.75
+    for mode in (pa.grad, pa.jacfwd, lambda f: pa.jit(pa.grad(f)), lambda f: lambda x: pa.vmap(pa.grad(f))(x[None])[0]):
+        np.testing.assert_array_equal(mode(f)(x), [2, 60])
+    np.testing.assert_array_equal(pa.hessian(f)(x), [[2, 0], [0, 20]])
+    np.testing.assert_array_equal(pa.grad(lambda y: pa.sum(pa.with_slopes_of(y, x)))(y), 0)
+    np.testing.assert_array_equal(pa.with_slopes_of(y, np.zeros((3, 2))), [y, y, y])
+    np.testing.assert_array_equal(pa.jit(pa.with_slopes_of)(y, x), y)
+    assert pa.with_slopes_of(2.0, 1.0) == 2 and pa.with_slopes_of(np.float32(2), x[0].astype("f")).dtype == np.float32
+    with pytest.raises(pa.ShapeError, match="with_slopes_of"):
+        pa.with_slopes_of(y, np.zeros(3))
