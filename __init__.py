@@ -177,6 +177,7 @@ from .dispatch import (
     PolyadWarning,
     PromotionError,
     RegistrationError,
+    ReplacedWarning,
     ShapeError,
     SparsityError,
     StructureError,

@@ -7,7 +7,8 @@ modes, lanes, traces, in any nesting. What it computes stands in its parameter, 
 from contextvars import ContextVar
 
 from ..dispatch import Array, Container, Layer, RuleTable, generic, is_number, tree
-from ..dispatch.generic import Generic, parts
+from ..dispatch.generic import Generic
+from ..dispatch.signatures import parts
 from ..dsl import sum, vmap
 from ..dsl.avals import Aval, aval_of
 from ..dsl.card import Card

@@ -25,6 +25,7 @@ from .errors import (
     PolyadWarning,
     PromotionError,
     RegistrationError,
+    ReplacedWarning,
     ShapeError,
     SparsityError,
     StructureError,

@@ -94,8 +94,15 @@ tree.register(
     lambda t: (list(t.leaves.values()), (t.primal_type, t.statics)),
     lambda static, leaves: Tangent(static[0], leaves, static[1]),
 )
+
+
+def _stand_in(x):
+    """A Tangent as the container of its type, however deep."""
+    return rebuild(x.primal_type, map(_stand_in, x.leaves.values()), x.statics) if isinstance(x, Tangent) else x
+
+
 # so that `tree.map(f, x, tangent)` and `jvp(f, (x,), (tangent,))` pair the leaves of x and of its tangent
-tree.stand_ins[Tangent] = lambda t: rebuild(t.primal_type, t.leaves.values(), t.statics)
+tree.stand_ins[Tangent] = _stand_in
 
 
 def _register(cls):
@@ -172,13 +179,22 @@ def is_container(x):
     return isinstance(x, Container)
 
 
+def is_linear(x):
+    """Whether a container is linear in its leaves, and so are those that are containers again."""
+    return x.linear and all([is_linear(leaf) for leaf in _parts(x) if is_container(leaf)])
+
+
+def _parts(x):
+    return [getattr(x, name) for name in x.leaves]
+
+
 def as_tangent(value):
-    """A tree of leafwise tangents in the primal's structure, with `Tangent[T]` for the non-linear containers."""
+    """A tree of leafwise tangents in the primal's structure, with `Tangent[T]` for the containers that are not linear."""
 
     def convert(x):
-        if not is_container(x) or x.linear:
+        if not is_container(x) or is_linear(x):
             return x
-        return Tangent(type(x), [getattr(x, name) for name in x.leaves], x._statics())
+        return Tangent(type(x), [as_tangent(leaf) for leaf in _parts(x)], x._statics())
 
     return tree.map(convert, value, is_leaf=is_container)
 

@@ -20,7 +20,7 @@
       PromotionError         (TypeError)            types without a common type
       DensifyError           (TypeError)            a structured array would have become dense
     PolyadWarning
-      DensifyWarning, PerformanceWarning
+      DensifyWarning, PerformanceWarning, ReplacedWarning
 """
 
 import types
@@ -119,6 +119,10 @@ class DensifyWarning(PolyadWarning):
 
 class PerformanceWarning(PolyadWarning):
     """Right, but much slower than another way of writing it."""
+
+
+class ReplacedWarning(PolyadWarning):
+    """A method, rule or conversion took the place of another module's, for the whole process."""
 
 
 def type_name(cls):

@@ -7,7 +7,6 @@ answer is kept until the next registration. Being real functions, generics pickl
 import functools
 import inspect
 import threading
-import types
 import typing
 import weakref
 from abc import ABCMeta
@@ -20,6 +19,7 @@ import plum
 from .entries import entry_source
 from .errors import MethodError, PolyadError, RegistrationError, type_name
 from .kinds import On
+from .signatures import declared, parts
 
 _all = weakref.WeakSet()  # every Generic, for invalidation and introspection
 _all_lock = threading.Lock()  # a WeakSet cannot be listed while another thread adds to it
@@ -87,6 +87,8 @@ class Generic:
     # put here by resolve.py, which is built on this page
     resolve = None  # function(generic, types, args) -> target
     prepare = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
+    check = None  # put here by replacing.py: function(generic, name, types, varargs) that refuses a method no call reaches
+    replaced = None  # put here by replacing.py: function(old, new) that is told of a method that takes another's place
     follow = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
     rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)
 
@@ -189,69 +191,9 @@ class Generic:
 
     def _annotations(self, implementation):
         """(types, type of the variable arguments) that an implementation declares for the dispatched arguments."""
-        name = getattr(implementation, "__name__", repr(implementation))
-        try:
-            parameters = list(inspect.signature(implementation).parameters.values())
-        except (TypeError, ValueError):
-            raise RegistrationError(
-                f"{self.name}: {name} shows no signature to dispatch on; wrap it in an annotated function"
-            ) from None
-        types, varargs, rest = [], None, []
-        for p in parameters:
-            if rest or p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or self._is_static(p, len(types)):
-                rest.append(p)
-            elif p.kind is p.VAR_POSITIONAL:
-                varargs = self._type_of(implementation, p)
-                rest.append(p)
-            else:
-                types.append(self._type_of(implementation, p))
-        if self.arity is not None and varargs is None and len(types) != self.arity:
-            raise RegistrationError(
-                f"{self.name} takes {self.arity} array argument(s), but {name} declares {len(types)}"
-            )
-        taken = {p.name for p in rest if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        lacking = [p for p in self.params if p not in taken]
-        if lacking and not any(p.kind is p.VAR_KEYWORD for p in rest):
-            raise RegistrationError(
-                f"{self.name} passes its parameter(s) {', '.join(lacking)} by keyword, but {name} does not take them; "
-                "add them to its signature, or **params"
-            )
-        return tuple(types), varargs
-
-    def _is_static(self, parameter, place):
-        return place == self.arity or (self.arity is None and parameter.name in self.params)
-
-    def _type_of(self, implementation, parameter):
-        """The annotation of a parameter as a class or a union of classes."""
-        hint, name = parameter.annotation, parameter.name
-        if hint is parameter.empty:
-            return object
-        if isinstance(hint, str):
-            hint = self._evaluated(implementation, hint, name)
-        if hint is typing.Any:
-            return object
-        if hint is None:
-            return type(None)
-        if not typing.get_args(hint):
-            hint = typing.get_origin(hint) or hint  # typing.Callable is collections.abc.Callable
-        if not _decided_by_type(hint):
-            raise RegistrationError(
-                f"{self.name}: the annotation of {name!r}, {hint!r}, is not decided by type({name}) alone, and one "
-                "such method would make every call of this function slow; annotate a class (or a union of classes) and "
-                "test the value inside the method"
-            )
-        return hint
-
-    def _evaluated(self, implementation, text, name):
-        """A postponed annotation; only those that are dispatched on are evaluated, and return types never."""
-        scope = getattr(inspect.unwrap(implementation), "__globals__", {})
-        try:
-            return typing.get_type_hints(types.SimpleNamespace(__annotations__={name: text}), scope)[name]
-        except Exception as error:
-            raise RegistrationError(
-                f"{self.name}: the annotation of {name!r}, {text!r}, cannot be evaluated where the method is defined "
-                f"({error}); name a class of the module's top level, or register without postponed annotations"
-            ) from error
+        types, varargs = declared(self, implementation)
+        Generic.check(self, getattr(implementation, "__name__", repr(implementation)), types, varargs)
+        return types, varargs
 
     def add(self, implementation, types, varargs=None, kind=None):
         """Register an implementation for a signature given as types; seen by the next call."""
@@ -265,6 +207,7 @@ class Generic:
             method = Method(self, types, varargs, kind, implementation)
             old = slot.methods.get(kind)
             if old is not None:
+                Generic.replaced(old, method)  # first: where warnings are errors, nothing has changed
                 self.methods.remove(old)
             slot.methods[kind] = method
             self.methods.append(method)
@@ -372,18 +315,6 @@ def owners(implementation):
         return tuple(_owners.get(implementation, ()))
     except TypeError:  # an object without hash or weak references
         return ()
-
-
-def parts(hint):
-    """The classes of a union, or the one class."""
-    return typing.get_args(hint) or (hint,)
-
-
-def _decided_by_type(hint):
-    """Whether isinstance(x, hint) follows from type(x): classes, unless their metaclass has its own idea."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return all(_decided_by_type(part) for part in parts(hint))
-    return isinstance(hint, type) and typing.get_origin(hint) is None and plum.is_faithful(hint)
 
 
 def _is_foreign_abc(hint):

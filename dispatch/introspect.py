@@ -4,10 +4,11 @@ import itertools
 
 from .containers import Container
 from .errors import MethodError, type_name
-from .generic import Generic, all_generics, parts
+from .generic import Generic, all_generics
 from .layers import Array, Layer
 from .order import is_narrower
 from .resolve import choose, container_claim, load_library, lookup, resolve
+from .signatures import parts
 
 
 def methods(function):

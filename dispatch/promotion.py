@@ -11,6 +11,7 @@ import numpy as np
 from .containers import Container
 from .errors import PromotionError, RegistrationError, describe, type_name
 from .generic import generic
+from .replacing import announce
 
 _rules = {}  # (type, type) -> common type
 _cache = {}  # (type, type) -> common type, both ways round
@@ -38,6 +39,9 @@ def conversion(source, target):
     """Decorator: register the function that converts a value of class `source` to class `target`."""
 
     def register(function):
+        old = _converters.get((source, target))
+        if old is not None:
+            announce(f"conversion of {type_name(source)} to {type_name(target)}", old, function)
         _converters[source, target] = function
         return function
 

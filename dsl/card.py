@@ -40,6 +40,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..dispatch import RegistrationError, RuleTable, generic
+from ..dispatch.replacing import announce
 from .families import FAMILIES
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
@@ -160,6 +161,9 @@ def _rule_setter(function, which):
         raise RegistrationError(f"{function.card.name}: there is no rule {which!r}; rules are {', '.join(RULES)}")
 
     def register(rule):
+        old = function.card.rules.get(which)
+        if callable(old) and callable(rule):
+            announce(f"rule {which!r} of {function.card.name}", old, rule)
         function.card.rules[which] = rule
         function.generic.clear()
         return rule

@@ -7,7 +7,7 @@ that it does not know: they go on as if it had no method (dense, guarded).
 
 import itertools
 
-from ..dispatch import Array, generic
+from ..dispatch import Array, Container, RegistrationError, generic, type_name
 
 
 @generic
@@ -77,6 +77,8 @@ def claim(family, *types):
     Nothing()
     """
 
+    _check_claim(family, types)
+
     def register(method):
         for n in range(len(types), MOST[family] + 1):
             for signature in itertools.product((*types, Array), repeat=n):
@@ -85,6 +87,21 @@ def claim(family, *types):
         return method
 
     return register
+
+
+def _check_claim(family, types):
+    """Raises RegistrationError for a claim that no call could reach."""
+    if family not in MOST:
+        name = getattr(family, "__qualname__", repr(family))
+        own = f"write @{name}.method for one operation, or name" if hasattr(family, "generic") else "it takes"
+        raise RegistrationError(f"claim: {name} is no family of operations; {own} one of {', '.join(f.__name__ for f in MOST)}")
+    wrong = [t for t in types if not (isinstance(t, type) and issubclass(t, Container))]
+    if wrong or not types:
+        shown = ", ".join(type_name(t) if isinstance(t, type) else repr(t) for t in wrong) or "nothing"
+        raise RegistrationError(
+            f"claim: families serve array types (polyad.Container) only, not {shown}; declare the class with "
+            "@polyad.array_type, or write @op.method for each operation"
+        )
 
 
 def combine_rule(first, second, family):

@@ -508,7 +508,8 @@ def test_crossed_arguments():
 def test_redefinition_replaces():
     op = make(named("old", x=int, y=int))
     assert op(1, 2) == "old"
-    op.method(named("new", x=int, y=int))
+    with pytest.warns(pa.ReplacedWarning, match=r"op\(int, int\): <string>:1 takes the place of <string>:1, for the whole"):
+        op.method(named("new", x=int, y=int))
     assert op(1, 2) == "new"
     assert [m.implementation.__name__ for m in pa.methods(op)] == ["new"]
 

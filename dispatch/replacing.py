@@ -1,0 +1,39 @@
+"""What is said when a method takes the place of another one: nothing if its source is run again, else both places."""
+
+import inspect
+
+from .containers import Container
+from .errors import ReplacedWarning
+from .generic import Generic, Method
+from .layers import warn
+from .signatures import check_reached
+
+_last = (None, None)  # one registration may be many signatures, of which one is enough to tell
+
+
+def place_of(function):
+    """file:line of a function, or the name of the library function that it is."""
+    return Method(None, (), None, None, function).where
+
+
+def announce(what, old, new):
+    """Warn that the function `new` takes the place of `old`. Silent if it is the same function of the same module, whose
+    source is run again (a notebook's cell, `importlib.reload`). what: the signature in messages."""
+    global _last
+    if old is new or _name(old) == _name(new) or _last == (old, new):
+        return
+    _last = (old, new)
+    warn(
+        f"{what}: {place_of(new)} takes the place of {place_of(old)}, for the whole process; if that is not meant, register "
+        "it for a type of your own",
+        ReplacedWarning,
+    )
+
+
+def _name(function):
+    function = inspect.unwrap(function)
+    return getattr(function, "__module__", None), getattr(function, "__qualname__", id(function))
+
+
+Generic.replaced = staticmethod(lambda old, new: announce(new, old.implementation, new.implementation))
+Generic.check = staticmethod(lambda *method: check_reached(*method, Container))
