@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 
-from ..dispatch import Remembered, StructureError, as_tangent, tree
+from ..dispatch import Remembered, StructureError, as_tangent, is_container, tree
 from ..dsl import reshape, vmap
+from ..dsl.arrays import Zeros
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.ops.create import eye_like
 from .derived import direction, directional, slope, vjp
@@ -86,7 +87,7 @@ def by_columns(name, f, argnums, allow_int):
         if shape is None:  # there is no leaf to differentiate by
             shape = tree.structure(function(tree.unflatten(structure, leaves)))
         rows = [[NoTangent if column is None else column[j] for column in matrix] for j in range(shape.num_leaves)]
-        return tree.unflatten(shape, [_row(structure, row) for row in rows])
+        return _matrix(shape, [_row(structure, row) for row in rows], structure, leaves)
 
     return jacobian
 
@@ -127,7 +128,25 @@ def rows(pullback):
         parts = [None if a is None else block(a) for a in found]
         return _row(structure, parts)
 
-    return tree.unflatten(pullback.shape, [row(value, index) for value, index in pullback.outputs])
+    return _matrix(pullback.shape, [row(value, index) for value, index in pullback.outputs], structure, leaves)
+
+
+def _matrix(shape, rows, structure, leaves):
+    """The tree of a value with a row for each of its leaves. A container of constants alone, such as `Zeros`, has no leaf: it
+    has zeros of its own shape and the argument's, `Zeros` again."""
+    if shape is tree.LEAF:
+        return rows[0]
+    no_leaves = lambda x: is_container(x) and not tree.leaves(x)
+    found = iter(rows)
+
+    def place(x):
+        if not no_leaves(x):
+            return next(found)
+        slopes = [Zeros((*x.shape, *shape_of(v)), np.result_type(x.dtype, dtype_of(v))) for v in leaves if inexact(v)]
+        slopes = iter(slopes) if inexact(x) else iter(())
+        return _row(structure, [next(slopes, None) if inexact(v) else None for v in leaves])
+
+    return tree.map(place, tree.unflatten(shape, [0] * len(rows)), is_leaf=no_leaves)
 
 
 def _as_one_tree(name, f, args, kwargs, argnums, allow_int):

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 
 from ..dispatch import Layer, StructureError, as_tangent, describe, innermost_run, is_container, open_runs, tree, watchers
+from ..dispatch.containers import is_linear, rebuild
 from ..dsl.avals import dtype_of
 from ..dsl.axes import enclosing_axes
 from ..dsl.nans import checking
@@ -74,9 +75,16 @@ def in_structure(structure, tangents, primals):
     whole = tree.unflatten(structure, tangents)
     if structure is tree.LEAF or made_of_arrays(whole) or not any(map(is_container, tree.leaves(whole, is_container))):
         return whole
-    with_statics = lambda c, p: tree.map(lambda a, b: b if a is NoTangent else a, c, p)
-    keep = lambda c, p: with_statics(c, p) if is_container(c) and c.linear else c
-    return as_tangent(tree.map(keep, whole, tree.unflatten(structure, primals), is_leaf=is_container))
+    return as_tangent(tree.map(_with_statics, whole, tree.unflatten(structure, primals), is_leaf=is_container))
+
+
+def _with_statics(c, p):
+    """A linear container of tangents with the leaves of its primal that have none; so of those inside others."""
+    if not is_container(c):
+        return c
+    if is_linear(c):
+        return tree.map(lambda a, b: b if a is NoTangent else a, c, p)
+    return rebuild(type(c), [_with_statics(getattr(c, name), getattr(p, name)) for name in c.leaves], c._statics())
 
 
 def tangent_of(value, t):

@@ -16,6 +16,7 @@ from ..dispatch import (
     tree,
     type_name,
 )
+from ..dispatch.containers import is_linear
 from ..dsl import broadcast_to
 from ..dsl.ops.create import zeros_like
 from .inputs import NoTangent, inexact
@@ -82,12 +83,12 @@ def _is_zero(ct):
 
 
 def _of_type(t, x):
-    return t.primal_type is type(x) if isinstance(t, Tangent) else type(t) is type(x) and x.linear
+    return t.primal_type is type(x) if isinstance(t, Tangent) else type(t) is type(x) and is_linear(x)
 
 
 def _expected(x):
     name = type_name(type(x))
-    return f"a {name}" if x.linear else f"a Tangent, polyad.Tangent({name}, [one entry for each leaf])"
+    return f"a {name}" if is_linear(x) else f"a Tangent, polyad.Tangent({name}, [one entry for each leaf])"
 
 
 def _leaves(t, xs, structure, where):

@@ -2,8 +2,10 @@
 
 from contextvars import ContextVar
 
+import numpy as np
+
 from ..dispatch import AxisNameError, StructureError
-from .avals import shape_of
+from .avals import dtype_of, shape_of
 
 _axes = ContextVar("polyad_axes", default=())
 
@@ -131,6 +133,21 @@ class Stacked:
     def shape(self):
         """The shape in one lane."""
         return shape_of(self.value)[0 if self.same else 1 :]
+
+    @property
+    def ndim(self):
+        """The number of axes in one lane."""
+        return len(self.shape)
+
+    @property
+    def dtype(self):
+        return dtype_of(self.value)
+
+    def one(self):
+        """The value in the first lane; of no lanes, zeros in its place."""
+        if self.same:
+            return self.value
+        return self.value[0] if shape_of(self.value)[0] else np.zeros(self.shape, self.dtype)
 
 
 def enclosing_axes():

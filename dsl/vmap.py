@@ -28,6 +28,7 @@ from ..dispatch import (
 from ..dispatch.containers import densified
 from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .axes import Axis, Stacked
+from .batch_axes import batch_axes, containers_in, lanes_given, lanes_taken, of_one_lane
 from .batching import Batched, LanesRun, Need, Replicated, Split, fits, lane_numbers, show
 from .libraries import asarray_like
 from .ops.indexing import index
@@ -111,7 +112,7 @@ class MappedInputs:
             if place is None:
                 return self._lanes_first(densified(x, f"{where}: mapping axis {axis}"), axis, path)
             self._check(shape_of(x)[place], where)
-            return (x, place)
+            return MappedContainer(f"{where}: mapping axis {axis}", x, place)
         axis = normalize_axis(where, axis, ndim_of(x))
         self._check(shape_of(x)[axis], where)
         return x if axis == 0 else moveaxis(x, axis, 0)
@@ -126,15 +127,39 @@ class MappedInputs:
     def for_lanes(self, run):
         """The arguments as the lanes of one pass see them."""
 
-        def lane(leaf, axis=0):
-            leaf = leaf if axis == 0 else moveaxis(leaf, axis, 0)
+        def lane(leaf):
             return run.batched(leaf if run.lanes is None else _pick(leaf, run.lanes))
 
         seen = [
-            x if not m else x[0].lanes(x[1], lane) if isinstance(x, tuple) else lane(x)
+            x if not m else x.lanes(lane) if type(x) is MappedContainer else lane(x)
             for x, m in zip(self.units, self.mapped, strict=True)
         ]
         return tree.unflatten(self.structure, seen)
+
+
+class MappedContainer:
+    """A container that is mapped along a batch axis. here: its leaves with the lanes of this process along axis 0, where
+    they are not those of the container itself."""
+
+    def __init__(self, name, whole, axis):
+        self.name, self.whole, self.axis, self.here = name, whole, axis, None
+
+    def split(self, part):
+        """Keep `part(leaf)`, which has the lanes of this process, of each leaf, lanes first."""
+        here = []
+        self.lanes(lambda leaf: here.append(part(leaf)) or here[-1])
+        self.here = here
+
+    def lanes(self, lane):
+        """The container with `lane(leaf)` of each leaf, lanes first."""
+        here = None if self.here is None else iter(self.here)
+
+        def take(leaf, axis):
+            if here is not None:
+                return lane(next(here))
+            return lane(leaf if axis == 0 else moveaxis(leaf, axis, 0))
+
+        return lanes_taken(self.whole, self.axis, take, self.name)
 
 
 def _paths(args, kwargs):
@@ -244,8 +269,8 @@ def flatten_outputs(name, out, run):
 
     units, structure = tree.flatten(out, is_container)
     for unit in units:
-        if is_container(unit):
-            _check_static(name, unit, run)
+        for container in containers_in(unit):
+            _check_static(name, container, run)
     return [tree.map(leave, unit) if is_container(unit) else leave(unit) for unit in units], structure
 
 
@@ -334,22 +359,22 @@ class Outputs:
         size = self.axis.size
 
         def give(leaf, axis):
+            wide = leaf.value
             if leaf.same:
-                wide = broadcast_to(leaf.value, shape=(size, *shape_of(leaf.value)))
-            else:
-                wide = leaf.value
+                wide = broadcast_to(wide, shape=(size, *shape_of(wide)))
             return wide if axis == 0 else moveaxis(wide, 0, axis)
 
         if out_axis is None:
             return tree.map(lambda leaf: leaf.value, unit)
-        inner = tree.map(lambda leaf: leaf.value if leaf.same else leaf.value[0] if size else leaf.value, unit)
-        batch_axes = inner.ndim - inner.structure_ndim + 1
-        if not -(inner.ndim + 1) <= out_axis <= inner.ndim or out_axis % (inner.ndim + 1) >= batch_axes:
-            raise ShapeError(
-                f"{self.name}: out_axes {out_axis} is spanned by the structure of {type(unit).__name__}; use one of "
-                f"its {batch_axes} batch axes or return x.dense()"
-            )
-        return unit.stacked(out_axis % (inner.ndim + 1), size, give)
+        if out_axis:
+            ndim, batch = of_one_lane(unit).ndim + 1, batch_axes(unit) + 1
+            if not -ndim <= out_axis < ndim or out_axis % ndim >= batch:
+                raise ShapeError(
+                    f"{self.name}: out_axes {out_axis} is spanned by the structure of {type(unit).__name__}; use one of "
+                    f"its {batch} batch axes or return x.dense()"
+                )
+            out_axis %= ndim
+        return lanes_given(unit, out_axis, size, give, f"{self.name}: out_axes {out_axis}")
 
 
 def merge_parts(name, parts, column):

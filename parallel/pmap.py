@@ -22,11 +22,11 @@ import re
 import numpy as np
 
 from ..dispatch import LaneSplitError, LeakedLayerError, current_depth, is_container, tree
-from ..dsl import broadcast_to, moveaxis
+from ..dsl import broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.axes import Axis, Stacked, enclosing_axes
 from ..dsl.batching import Split
-from ..dsl.vmap import MappedInputs, map_lanes, title, with_one_dtype
+from ..dsl.vmap import MappedContainer, MappedInputs, map_lanes, title, with_one_dtype
 from .agreement import Restart, meet
 from .checksums import differing, marks
 from .closures import Watch, substituted
@@ -148,11 +148,10 @@ class RankAxis(Axis):
         return vary(x, self.blocks)
 
     def _lanes(self, x):
-        if not isinstance(x, tuple):
+        if type(x) is not MappedContainer:
             return split(x, self.blocks)
-        container, place = x
-        take = lambda leaf, axis: moveaxis(split(moveaxis(leaf, axis, 0), self.blocks), 0, axis)
-        return container.lanes(place, take), place
+        x.split(lambda leaf: split(leaf, self.blocks))
+        return x
 
     def own(self, lanes):
         return self.blocks.own(lanes)

@@ -27,6 +27,7 @@ def load(name):
 LowRank = load("low_rank").LowRank
 Toeplitz = load("toeplitz").Toeplitz
 Sparse = load("sparse").Sparse
+Masked = load("masked").Masked
 quantity = load("quantity")
 Quantity, UnitError = quantity.Quantity, quantity.UnitError
 metre, second = quantity.unit(m=1), quantity.unit(s=1)
@@ -200,3 +201,20 @@ def test_gradient_by_a_quantity():
     lanes = pa.vmap(lambda x: x * Quantity(2.0, second))(q)
     assert type(lanes) is Quantity and lanes.unit == quantity.unit(m=1, s=1)
     assert pa.make_ir(lambda x: x * x)(q)(q).unit == quantity.unit(m=2)
+
+
+# ---------------------------------------------------------------------- missing elements
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_masked_against_its_values(shape):
+    """Where nothing is missing it is the array itself."""
+    check_array_type(lambda rng: Masked(rng.standard_normal(shape)), dense=lambda x: x.value, refuses=(pa.MethodError,))
+
+
+def test_missing_elements_take_no_part():
+    x = Masked(np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 7.0]]), np.array([[0, 1, 0], [0, 0, 1]], bool))
+    assert (x + 1.0).missing.tolist() == x.missing.tolist() and pa.sum(x).value == 13 and pa.max(x).value == 5
+    assert pa.mean(x, axis=1).value.tolist() == [2.5, 4.0] and pa.prod(x).value == 60
+    g = pa.grad(lambda x: pa.sum(x * x).value)(x)
+    assert type(g) is pa.Tangent and g.value.tolist() == [[2.0, 0.0, 8.0], [6.0, 10.0, 0.0]]
+    with pytest.raises(pa.MethodError, match="has no dense form"):
+        pa.sort(x)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import Array, DTypeError, ShapeError, describe
+from ...dispatch import Array, DTypeError, ShapeError, describe, tree
 from ..avals import Aval, aval_of, dtype_of, is_number, shape_of
 from ..batching import concrete
 from ..card import opaque
@@ -147,7 +147,7 @@ def fori_loop(lower, upper, body_fun, init):
     first, last = int(concrete(lower)), int(concrete(upper))
     if recording():
         step = lambda s, nothing: (advance(s), None)
-        as_program = lambda: scanned(state, step, None, max(last - first, 0))[0][1]
+        as_program = lambda: scanned(state, step, ([], tree.structure(None)), max(last - first, 0))[0][1]
         return in_python(as_program, lambda: _counting_in_python(first, last, body_fun, init))
     return _counting_in_python(first, last, body_fun, init)
 

@@ -2,15 +2,17 @@
 
 import numpy as np
 
-from ...dispatch import Array, ShapeError, StructureError, describe, tree
+from ...dispatch import Array, ShapeError, StructureError, describe, is_container, tree
 from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, shape_of
+from ..axes import Stacked
+from ..batch_axes import lanes_taken, stacked_tree
 from ..batching import lanes_of
 from ..card import opaque
 from ..ir import Var, evaluate
 from ..libraries import bottom
 from ..ops.create import zeros_like
 from ..ops.lengths import of_one_length
-from ..ops.shape import concatenate, stack
+from ..ops.shape import concatenate, moveaxis, stack
 from ..source import tuple_of
 from .backward import forward_steps
 from .carries import Carry
@@ -43,26 +45,48 @@ def kept_scan(f, init, xs=None, length=None, reverse=False):
 
 
 def _scan(f, init, xs, length, reverse, stacking):
-    steps = _steps(xs, length)
-    as_program = lambda: scanned(Carry("scan", "f", init), f, xs, steps, reverse)
+    steps, inputs = _steps(xs, length), _inputs(xs)
+    as_program = lambda: scanned(Carry("scan", "f", init), f, inputs, steps, reverse)
+    as_python = lambda: _in_python(f, init, inputs, steps, reverse, stacking)
     if recording() and steps != 0:
-        return in_python(as_program, lambda: _in_python(f, init, xs, steps, reverse, stacking))
-    return _in_python(f, init, xs, steps, reverse, stacking) if steps else as_program()
+        last, columns, shape = in_python(as_program, as_python)
+    else:
+        last, columns, shape = as_python() if steps else as_program()
+    if shape is tree.LEAF:
+        return last, columns[0]
+    outputs = tree.unflatten(shape, [Stacked(column, False) for column in columns])
+    return last, stacked_tree(outputs, UNKNOWN if steps is None else steps, "scan: f's outputs")
 
 
-def _in_python(f, init, xs, steps, reverse, stacking):
+def _inputs(xs):
+    """(leaves of the inputs, with the steps along axis 0, structure of one step's input)."""
+    rows, structure = tree.flatten(xs)
+    if structure is tree.LEAF or not any(is_container(unit) for unit in tree.leaves(xs, is_container)):
+        return rows, structure
+    take = lambda leaf, axis: Stacked(leaf if axis == 0 else moveaxis(leaf, axis, 0), False)
+    rows, structure = tree.flatten(tree.map(lambda unit: lanes_taken(unit, 0, take, "scan: a step along axis 0"), xs,
+                                            is_leaf=is_container))  # fmt: skip
+    return [row.value for row in rows], structure
+
+
+def _in_python(f, init, inputs, steps, reverse, stacking):
     carry = Carry("scan", "f", init)
     now, leaves, outputs, shape = init, carry.given, [None] * steps, None
-    rows, structure = tree.flatten(xs)
+    rows, structure = inputs
+    whole = rows[0] if structure is tree.LEAF else None
     nothing = tree.structure(None)
     for i in range(steps)[:: -1 if reverse else 1]:
-        new, y = _pair(f(now, xs[i] if structure is tree.LEAF else tree.unflatten(structure, [x[i] for x in rows])))
+        new, y = _pair(f(now, whole[i] if whole is not None else tree.unflatten(structure, [x[i] for x in rows])))
         leaves, now = carry.following(leaves, new)
         outputs[i], found = ([], nothing) if y is None else tree.flatten(y)
-        if shape not in (None, found):
-            raise StructureError(f"scan: f's outputs have different structures: {tree.show(shape)} and {tree.show(found)}")
-        shape = found
-    return now, tree.unflatten(shape, [stacking(ys) for ys in zip(*outputs, strict=True)])
+        shape = _same_structure(shape, found)
+    return now, [stacking(ys) for ys in zip(*outputs, strict=True)], shape
+
+
+def _same_structure(shape, found):
+    if shape not in (None, found):
+        raise StructureError(f"scan: f's outputs have different structures: {tree.show(shape)} and {tree.show(found)}")
+    return found
 
 
 def map(f, xs):
@@ -85,7 +109,7 @@ def _pair(result):
 
 def _steps(xs, length):
     lengths = set()
-    for path, x in tree.leaves_with_path(xs):
+    for path, x in tree.leaves_with_path(xs, is_container):
         if not shape_of(x):
             raise ShapeError(f"scan: xs{path} has no axis of steps (it is {describe(x)}); let f read it from outside")
         lengths.add(shape_of(x)[0])
@@ -103,9 +127,13 @@ def _steps(xs, length):
     return lengths.pop()
 
 
-def scanned(carry, f, xs, steps, reverse=False, peels=3):
-    """`scan` as an operation on a program. carry: the `Carry`. peels: how many steps may be made before the loop."""
-    rows, row_structure = tree.flatten(xs)
+def scanned(carry, f, inputs, steps, reverse=False, peels=3):
+    """`scan` as an operation on a program: (last carry, leaves of the outputs, stacked, structure of one step's output).
+
+    carry: the `Carry`. inputs: leaves with the steps along axis 0, and the structure of one step's input. peels: how many
+    steps may be made before the loop.
+    """
+    rows, row_structure = inputs
     example = bottom(next((x for x in [*carry.given, *rows] if not is_number(x)), None))
     shape = None
 
@@ -120,26 +148,29 @@ def scanned(carry, f, xs, steps, reverse=False, peels=3):
     trace = lambda leaves, lanes: subprogram("body", step, [*leaves, *[row(x) for x in rows]], lanes=lanes)
     found = carry.traced(trace, example, peel=bool(steps) and peels > 0)
     if found is None:
-        return _after_the_first(carry, f, rows, row_structure, steps, reverse, peels)
+        return _after_the_first(carry, f, inputs, steps, reverse, peels)
     body, read = found
     if not body.outputs:
-        return carry.tree([]), tree.unflatten(shape, [])
+        return carry.tree([]), [], shape
     results = steps_of(*read, *carry.leaves, *rows, body=body, constants=len(read), carry=len(carry.leaves), length=steps,
                        reverse=reverse)  # fmt: skip
     last = as_numbers(results[: len(carry.leaves)], carry.weak)
-    return carry.tree(last), tree.unflatten(shape, list(results[len(carry.leaves) :]))
+    return carry.tree(last), list(results[len(carry.leaves) :]), shape
 
 
-def _after_the_first(carry, f, rows, structure, steps, reverse, peels):
+def _after_the_first(carry, f, inputs, steps, reverse, peels):
     """The same with the first step made before the loop: what is carried is the same in all lanes of a map, or varies, only
     from then on, which derivatives inside of the map must know."""
+    rows, structure = inputs
     at, rest = (steps - 1, slice(0, steps - 1)) if reverse else (0, slice(1, steps))
     now, y = _pair(f(carry.tree(carry.given), tree.unflatten(structure, [x[at] for x in rows])))
     _, now = carry.following(carry.given, now)
     others = Carry(carry.name, carry.what, now, carry.within)
-    last, ys = scanned(others, f, tree.unflatten(structure, [x[rest] for x in rows]), steps - 1, reverse, peels - 1)
+    last, columns, shape = scanned(others, f, ([x[rest] for x in rows], structure), steps - 1, reverse, peels - 1)
+    first, found = tree.flatten(y)
+    _same_structure(shape, found)
     joined = lambda y, ys: concatenate([ys, stack([y])] if reverse else [stack([y]), ys])
-    return last, tree.map(joined, y, ys)
+    return last, [joined(y, ys) for y, ys in zip(first, columns, strict=True)], shape
 
 
 # ---------------------------------------------------------------------- the operation

@@ -13,6 +13,7 @@ the first one, backwards, whether they use its result or not.
 import numpy as np
 
 from ...dispatch import Container, is_container, tree
+from ...dispatch.containers import rebuild
 from ..avals import Aval, dtype_of, is_number
 from ..axes import Stacked, enclosing, find_axis
 from ..card import opaque
@@ -165,10 +166,11 @@ lane_gather.rule("trace")(lambda size, x, *, axis_name: moveaxis(lane_gather(x, 
 
 # ---------------------------------------------------------------------- array types
 def _leafwise(op, x, axis):
-    """Leaf by leaf where the array is linear in its leaves; the sum of others is no array of their type."""
-    if not x.linear or any(dtype_of(leaf).kind not in "fc" for leaf in tree.leaves(x)):
+    """Leaf by leaf where the array is linear in its leaves; the sum of others is no array of their type. A leaf that is an
+    array type again decides for itself."""
+    if not x.linear or any(dtype_of(getattr(x, name)).kind not in "fc" for name in x.leaves):
         return NotImplemented
-    return tree.map(lambda leaf: op(leaf, axis_name=axis), x)
+    return rebuild(type(x), [op(getattr(x, name), axis_name=axis) for name in x.leaves], x._statics())
 
 
 @lane_sum.method
@@ -185,5 +187,10 @@ def lane_mean_container(x: Container, /, *, axis_name):
 
 @lane_gather.method
 def lane_gather_container(x: Container, /, *, axis_name):
-    """The lanes become a batch axis."""
-    return x.stacked(0, axis_name.size, lambda leaf, place: moveaxis(lane_gather(leaf, axis_name=axis_name), 0, place))
+    """The lanes become a batch axis, of a leaf that is an array type again too."""
+
+    def give(leaf, place):
+        lanes = lane_gather(leaf, axis_name=axis_name)
+        return lanes if place == 0 else moveaxis(lanes, 0, place)
+
+    return x.stacked(0, axis_name.size, give)
