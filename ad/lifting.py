@@ -3,8 +3,10 @@ an operation runs forward now, keeps what it needs, and runs back later."""
 
 from ..dispatch import Array, captured, check_runs
 from ..dsl.axes import enclosing_axes
+from ..dsl.card import programs_in
 from ..dsl.control.call import call
 from ..dsl.control.deep import deep_within, fill, quiet, remembered, unfinished, with_used
+from ..dsl.control.lanes import meets
 from ..dsl.control.lifting import Lift
 from ..dsl.control.subprograms import avals_out, decided, flat_program, lifted, subprogram, with_outputs
 from ..dsl.ir import Var, evaluate
@@ -197,13 +199,25 @@ def _pulled(cls, generic, types):
 
         def back(ct, y, *xs):
             cts = [zeros_like(v) if c is None else c for c, v, f in zip(ct, ys, followed, strict=True) if f]
-            return [match_cotangent(c, ys, x, generic.name) for c, x in zip(pull(cts), given, strict=True)]
+            summed = _summed(params, mine) if enclosing_axes() else [()] * len(given)
+            matched = zip(pull(cts), given, summed, strict=True)
+            return [match_cotangent(c, ys, x, generic.name, summed=axes) for c, x, axes in matched]
 
         given = [x for x, m in zip(xs, mine, strict=True) if m]
         r.append((Joint(back), tuple(xs), ys, tuple([a.index for a, m in zip(args, mine, strict=True) if m])))
+        if meets(params):
+            r.required.append(len(r.tape) - 1)
         return several_values(cls, r, ys, followed)
 
     return captured(generic, whose, run)
+
+
+def _summed(params, mine):
+    """For each argument `mine` of an operation on programs, the names of the axes along which it was the same in all lanes when
+    the program was traced: along these the way back of the program sums its cotangent itself."""
+    program = next(p for value in params.values() for p in programs_in(value))
+    own = mine[len(mine) - len(program.inputs) :]  # without the choice that goes before
+    return [[name for name, same in v.lanes.items() if same] for v, m in zip(program.inputs, own, strict=True) if m]
 
 
 Reverse.lift = classmethod(_pulled)

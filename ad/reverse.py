@@ -416,7 +416,8 @@ class ReverseRun(Run):
             last = max(last, index)
         for index in self.required:
             y = tape[index][2]
-            cts[index] = zeros_like(y) if cts[index] is None else cts[index]
+            if cts[index] is None:
+                cts[index] = [None] * len(y) if type(y) is tuple else zeros_like(y)
             last = max(last, index)
         for index in range(last, inputs - 1, -1):
             ct = cts[index]

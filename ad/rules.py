@@ -290,9 +290,10 @@ def matched(rule, i, generic):
     return second if i else first
 
 
-def match_cotangent(ct, y, x, name, place=None):
+def match_cotangent(ct, y, x, name, place=None, summed=()):
     """A cotangent brought to its argument's space: dense, its shape, its dtype (real stays real), and once for all lanes
-    if the argument is the same in all of them; None for zero. name: of the operation, place: of the argument, for errors."""
+    if the argument is the same in all of them; None for zero. name: of the operation, place: of the argument, for errors.
+    summed: names of axes along which the rule has summed it already."""
     kind = type(ct)
     if kind is type(x):
         if kind is np.float64:
@@ -316,7 +317,7 @@ def match_cotangent(ct, y, x, name, place=None):
         result = y[0] if isinstance(y, tuple) else y
         mixed = [axis for axis in replicated_axes(x) if axis not in replicated_axes(result)]
         for axis in mixed:
-            ct = psum_over(ct, axis)
+            ct = ct if axis.name in summed else psum_over(ct, axis)
     shape, given = shape_of(x), shape_of(ct)
     if given != shape:
         extra = len(given) - len(shape)

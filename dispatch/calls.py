@@ -101,7 +101,7 @@ def resolve_call(generic, types, args):
     card = generic.card
     if card is None:
         return target
-    if card.effect or "lift" in card.rules:
+    if card.effect or "lift" in card.rules or card.collective:
         target = through_surroundings(generic, target)
     return _watched_target(generic, target) if watchers else target
 

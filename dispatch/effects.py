@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from .errors import LeakedLayerError
-from .layers import Layer, layers_of, open_runs, snapshot
+from .layers import Layer, current_depth, layers_of, open_runs, snapshot
 
 _memory = ContextVar("polyad_effects", default=None)  # the `Remembered` of the code that is run, or None
 
@@ -17,13 +17,20 @@ _memory = ContextVar("polyad_effects", default=None)  # the `Remembered` of the 
 def through_surroundings(generic, target):
     """The target of an operation that may have an effect, called such that the transformations around see it."""
     spread, card = generic.spread, generic.card
+    in_steps = card.rules.get("steps")  # each effect by itself, as in the user's own loop
 
     def run(*args, **params):
-        if not card.acts(params):
+        memory, acts = _memory.get(), card.acts(params)
+        while type(memory) is Replayed:
+            if (acts or card.collective) and memory.holds_here():
+                return memory.recall(effect_name(generic, params), lambda: run(*args, **params))
+            memory = memory.outer
+        if not acts:
             return target(*args, **params)
-        memory = _memory.get()
+        if in_steps is not None and effects_are_kept() and not any([x.below is None for y in args for x in layers_of(y)]):
+            return in_steps(*args, **params)
         if memory is not None:
-            return memory.recall(generic.name, lambda: run(*args, **params))
+            return memory.recall(effect_name(generic, params), lambda: run(*args, **params))
         runs = _witnesses()
         if not all(any(part.run is run for x in args for part in layers_of(x)) for run in runs):
             return spread(within(args[0], runs), *args[1:], **params)
@@ -32,6 +39,18 @@ def through_surroundings(generic, target):
         return perform() if deepest is None else deepest.run.once(generic.name, perform)
 
     return run
+
+
+def effect_name(generic, params):
+    """What is called, as text: an operation, and the user's function where it stands for one."""
+    f = params.get("f")
+    return generic.name if f is None else f"{generic.name} of {getattr(f, '__name__', type(f).__name__)}"
+
+
+def effects_are_kept():
+    """Whether code around this point keeps what operations with an effect give, one by one, because it may run the user's
+    function again: then a program with such operations is run step by step, as the function was when it was traced."""
+    return _memory.get() is not None or any([run.sees_effects for run in open_runs()])
 
 
 def _witnesses():
@@ -101,3 +120,38 @@ class Remembered:
             raise LeakedLayerError(f"{name}: code that is run again for a derivative called it where it did not before")
         self.position += 1
         return self.results[self.position - 1][1]
+
+
+class Replayed:
+    """What operations with an effect, and collectives, have given before the code that calls them has come to them: within it
+    the code does not repeat these, but carries out what has not happened.
+
+    results: pairs (the `effect_name`, its result), in order.
+    """
+
+    def __init__(self, results):
+        self.results = list(results)
+
+    def __enter__(self):
+        self.outer, self.depth = _memory.get(), current_depth()
+        _memory.set(self)
+        return self
+
+    def __exit__(self, *error):
+        _memory.set(self.outer)
+
+    def holds_here(self):
+        """Whether what is called here is carried out now: no trace inside records it for later."""
+        return not any([run.depth > self.depth and run.records and run.of_values for run in open_runs()])
+
+    def recall(self, what, perform):
+        """The result of an operation, if it has happened, or of carrying it out."""
+        for i, (name, y) in enumerate(self.results):
+            if name == what:
+                del self.results[i]
+                return y
+        token = _memory.set(self.outer)
+        try:
+            return perform()
+        finally:
+            _memory.reset(token)

@@ -76,12 +76,21 @@ class Axis:
 
 
 class AxisName:
-    """An axis in a program: the innermost of this name where the program is run. size: number of lanes when traced."""
+    """An axis in a program: the innermost of this name where the program is run. size: number of lanes when traced.
+
+    Two of one name and size are equal, so that a step that is recorded once more is known to be the same.
+    """
 
     __slots__ = ("name", "size")
 
     def __init__(self, name, size):
         self.name, self.size = name, size
+
+    def __eq__(self, other):
+        return type(other) is AxisName and (other.name, other.size) == (self.name, self.size)
+
+    def __hash__(self):
+        return hash((self.name, self.size))
 
     def resolve(self, op):
         """The axis of this name that encloses this point. Raises AxisNameError; StructureError if the program holds

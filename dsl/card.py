@@ -16,6 +16,7 @@ Conventions of every rule: arrays positional, parameters by keyword; `y` is the 
     batch      (size, xs, batched, **params) -> y             lanes are axis 0 of batched arguments and of y
     lift       (lift, args, **params) -> results              of an operation on programs, by what the layer gives it:
                control/lifting.py
+    steps      like the operation: a loop of known length step by step, where code around keeps each effect by itself
     enter      (*xs, **params) -> (program, its arguments)    which program a call runs, None if that is not decided
     prune      (used, **params) -> params                    of a call whose results are not all used: what gives those alone
     inline     (*avals or numbers, **params) -> Program       what a call stands for, for source code and pictures
@@ -153,7 +154,7 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
 
 
 RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "add_to", "batch", "neutral", "trace", "taylor",
-         "depends", "lift", "pull", "enter", "prune", "layered", "inline", "code", "lanes")
+         "depends", "lift", "pull", "enter", "prune", "layered", "inline", "code", "lanes", "steps")
 
 
 def _rule_setter(function, which):

@@ -322,6 +322,7 @@ class TraceRun(Run):
         return generic.spread(*[follow(x) for x in args], **params)
 
     performs = False  # whether operations are carried out instead of recorded
+    replays = False  # whether operations that are to come have been carried out already
     answers = False  # whether Python's questions have an answer: under jit
 
     def answer(self, x):

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ...dispatch import Layer
 from ...dsl import operations
 from ...dsl.axes import resolved
 from ...dsl.control.deep import deep, run_deep
+from ...dsl.control.lanes import names_axis
 from ...dsl.failing import may_fail
 from ...dsl.ir import Var, evaluate
 from ...dsl.libraries import Scalar
@@ -90,14 +92,19 @@ def guarded(run, program):
 
 
 def in_steps(program, made, steps, constants):
-    """A function that runs a program's steps in order."""
+    """A function that runs a program's steps in order.
+
+    What a collective gives to lanes that go different ways is a value of the lanes (`Axis.varying`), though nothing that was
+    given to the program is: from there on the operations run on these.
+    """
     passes = chosen()
+    in_lanes = names_axis(program)
 
     def call(*leaves):
         env = dict(constants)
         env.update(zip(program.inputs, leaves, strict=True))
         for (_, equations), step in zip(steps, made):
-            if step is None:
+            if step is None or in_lanes and any([isinstance(env[v], Layer) for v in step[0].inputs]):
                 one_by_one(equations, env, passes)
                 continue
             source, run = step

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...dispatch import LaneSplitError, current_depth
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, shape_of
-from ..axes import Axis, AxisName
+from ..axes import Axis, AxisName, resolved
 from ..batching import Batched, LanesRun, Replicated
 from ..card import programs_in
 from ..ir import Var, evaluate
@@ -234,15 +234,30 @@ def _is_harmless(program):
     return all([e.op.card.kind == "elementwise" and not e.op.card.singular and not e.op.card.raises for e in program.equations])
 
 
-def names_axis(program, name, seen=()):
-    """Whether a program, or one in it, runs along the axis of this name. seen: programs around, of which one may call
-    itself."""
-    for e in program.equations:
-        axis = e.params.get("axis_name")
-        inside = [p for v in e.params.values() for p in programs_in(v) if p not in seen]
-        if isinstance(axis, AxisName) and axis.name == name or any([names_axis(p, name, (*seen, program)) for p in inside]):
-            return True
-    return False
+def names_axis(program, name=None):
+    """Whether a program, or one in it, runs along the axis of this name (None: any)."""
+    axes = [e.params.get("axis_name") for e in collectives(program)]
+    return any([isinstance(axis, AxisName) and name in (None, axis.name) for axis in axes])
+
+
+def meets(params):
+    """Whether a program among the parameters of an operation holds a collective whose reverse rule all lanes, or all processes,
+    must run or none: then the same holds for the operation."""
+    steps = [e for value in params.values() for p in programs_in(value) for e in collectives(p)]
+    return any([c is True or c(resolved(e.op, e.params)) for e in steps for c in [e.op.card.collective]])
+
+
+def collectives(program):
+    """The collective steps of a program, and of those in it."""
+    known = program.lifted.get("collectives")
+    if known is None:
+        programs, known = [program], []
+        for p in programs:  # which grows
+            known += [e for e in p.equations if e.op.card.collective]
+            inside = [q for e in p.equations for value in e.params.values() for q in programs_in(value)]
+            programs += [q for q in dict.fromkeys(inside) if q not in programs]
+        program.lifted["collectives"] = known
+    return known
 
 
 def _make(run, args, params):

@@ -185,6 +185,7 @@ def steps_of(*arrays, body, constants, carry, length, reverse):
     """
 
 
+@steps_of.rule("steps")
 @steps_of.method
 def steps_run(*arrays: Array, body, constants, carry, length, reverse):
     fixed, now, rows = arrays[:constants], arrays[constants : constants + carry], arrays[constants + carry :]

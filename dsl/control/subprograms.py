@@ -27,7 +27,7 @@ def in_python(as_program, as_python):
     run = next((run for run in open_runs() if isinstance(run, TraceRun) and run.of_values), None)
     if run is None or not run.answers:
         return as_program()
-    if run.performs:
+    if run.performs and not run.replays:
         return as_python()
     try:
         return as_program()

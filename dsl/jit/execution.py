@@ -1,8 +1,7 @@
 """Running a call by the tree: along the segments known, and where they end, by the user's function itself."""
 
-from ...dispatch import MutationError, PerformanceWarning
+from ...dispatch import MutationError
 from ...dispatch import tree as pytree
-from ...dispatch.layers import warn
 from ..batching import concrete
 from ..ir import Var
 from ..libraries import Scalar
@@ -13,7 +12,7 @@ from .guarded import called
 from .paths import path_function
 from .reads import looked_up
 from .recursion import under_way
-from .run import JitRun, Unlike, answer_key, result
+from .run import JitRun, answer_key, result
 from .segments import run_segment
 
 
@@ -84,12 +83,6 @@ def trace(jitted, tree, env, leaves, arrays, path):
                 out = called(jitted.f, args, kwargs)
             _check_unchanged(jitted.name, given, pytree.flatten((args, kwargs)))
             outputs, structure = run.finish(out)
-    except Unlike:
-        tree.eager = "it does something else when it is run again with the same arguments"
-        advice = "random numbers need keys, and counters are arguments"
-        warn(f"{jitted.name} runs eagerly from now on: {tree.eager}; {advice}", PerformanceWarning)
-        args, kwargs = _arguments(tree, [x.value if type(x) is Static else x for x in leaves])
-        return pytree.flatten(jitted.f(*args, **kwargs))
     finally:
         if not run.performs:
             run.attach()

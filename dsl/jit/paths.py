@@ -29,10 +29,13 @@ def path_function(tree, resume):
 
 
 def _compiled(segment):
-    """The compiled function of a segment, None if there is none; "nothing" if it has no steps."""
+    """The compiled function of a segment, None if there is none or what surrounds a call must see its steps; "nothing" if it
+    has no steps."""
     if segment.code is None or segment.question[0] == "raises":
         return None
     program = segment.code.program
+    if program.acts:
+        return None
     return program.lifted.get("host") if program.equations else "nothing"
 
 

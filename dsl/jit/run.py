@@ -7,10 +7,11 @@ segments are the run's own until it ends, when the tree takes them in.
 
 import numpy as np
 
-from ...dispatch import Array, Layer, MutationError, StructureError, describe
+from ...dispatch import Array, Layer, MutationError, Replayed, StructureError, describe, effect_name
 from ...dispatch import tree as pytree
 from ...dispatch.errors import PerformanceWarning
 from ...dispatch.layers import warn
+from ..avals import infer
 from ..batching import concrete
 from ..failing import may_fail
 from ..ir import Var
@@ -19,14 +20,9 @@ from ..passes.rewriting import single
 from ..tracing import Traced, TraceRun, identity, operator_of
 from .guarded import caught
 from .reads import view_of
-from .segments import DEPTH, FINE, LIMIT, Segment, outcome, run_step
+from .segments import DEPTH, FINE, LIMIT, Segment, is_kept, outcome, run_step
 
 NUMBERS = (float, int, bool, complex)
-
-
-class Unlike(BaseException):
-    """The function's Python code did something else than last time, with the same answers. Not an Exception, so that user
-    code does not catch it."""
 
 
 class Fixed:
@@ -75,7 +71,7 @@ class JitRun(TraceRun):
     now."""
 
     __slots__ = ("arguments", "arrays", "done", "env", "found", "found_places", "known", "path", "performs", "position",
-                 "segment", "originals", "start", "tree")  # fmt: skip
+                 "replayed", "segment", "originals", "start", "tree")  # fmt: skip
     answers = True
 
     def __init__(self, name, tree, env, example, known, arrays):
@@ -85,7 +81,13 @@ class JitRun(TraceRun):
         self.found, self.found_places, self.originals = {}, {}, {}
         self.performs, self.path, self.start = False, [], None
         self.arguments = []  # triples (value as the function sees it, Var, whether it can be written to)
+        self.replayed = None  # what has been carried out already of what is to come, once it runs eagerly
         self._enter(tree.root)
+
+    def __exit__(self, *error):
+        if self.replayed is not None:
+            self.replayed.__exit__(*error)
+        super().__exit__(*error)
 
     def _enter(self, segment):
         if segment is None:
@@ -132,33 +134,45 @@ class JitRun(TraceRun):
         return next((i for i, a in enumerate(self.arrays) if identity(a) == key), None)
 
     def record(self, equation):
+        if self.performs:
+            return self._carried_out(equation)
         segment = self.segment
         if may_fail(equation) and caught():
             return self._step_that_may_fail(equation)
         if self.position < len(segment.equations):
-            equation = self._same(segment.equations[self.position], equation)
+            known = segment.equations[self.position]
+            if not self._same(known, equation):
+                self.do_otherwise()
+                return self._carried_out(equation)
+            equation = known
         elif segment.question is None:
             segment.equations.append(equation)
         else:
-            raise Unlike
+            self.do_otherwise()
+            return self._carried_out(equation)
         self.position += 1
         return equation.outputs
 
+    def _carried_out(self, equation):
+        with self.outside():
+            self._compute(equation)
+        return equation.outputs
+
     def _same(self, known, new):
-        """The known step, if the new one is the same; a constant array made anew is the same if it holds the same numbers."""
+        """Whether a step is the known one; a constant array made anew is the same if it holds the same numbers."""
         if known.op is not new.op or len(known.inputs) != len(new.inputs) or not equal_params(known.params, new.params):
-            raise Unlike
+            return False
         for old, v in zip(known.inputs, new.inputs, strict=True):
             if old is v:
                 continue
             if isinstance(old, Var) != isinstance(v, Var):
-                raise Unlike
+                return False
             if not isinstance(v, Var):
                 if type(old) is not type(v) or old != v and old == old:
-                    raise Unlike
+                    return False
             elif not self._same_constant(old, v):
-                raise Unlike
-        return known
+                return False
+        return True
 
     def _same_constant(self, old, new):
         x, y = self.tree.constants.get(old), self.found.get(new)
@@ -206,28 +220,32 @@ class JitRun(TraceRun):
             value = self.plain(x, "text of it, or a floating number for Python,")
             with self.outside():
                 return concrete(value)
-        self._end_segment(("answer", x.var))
-        self.pending()
+        asked = self._end_segment(("answer", x.var))
+        if asked:
+            self.pending()
         value = self.value(x.var)
         if type(value) is not np.bool_:
             with self.outside():
                 value = concrete(value)
-        self._go_on(answer_key(value))
+        if asked:
+            self._go_on(answer_key(value))
         return value
 
     def _end_segment(self, question):
+        """Whether the segment ends here, with this question; otherwise the function runs eagerly from here on."""
         segment = self.segment
-        if self.position < len(segment.equations):
-            raise Unlike
-        if segment.question is None:
+        if segment.question is None and self.position == len(segment.equations):
             segment.question = question
-        elif segment.question != question:
-            raise Unlike
+        elif self.position < len(segment.equations) or segment.question != question:
+            self.do_otherwise()
+            return False
+        return True
 
     def _go_on(self, key):
         known = self.known[len(self.path)][1] if len(self.path) < len(self.known) else key
         if known != key:
-            raise Unlike
+            self.do_otherwise()
+            return
         self.path.append((self.segment, key))
         child = self.segment.children.get(key)
         if child is None and (len(self.path) >= DEPTH or self.tree.size + len(self.path) - len(self.known) >= LIMIT):
@@ -243,9 +261,10 @@ class JitRun(TraceRun):
     def _step_that_may_fail(self, equation):
         """Its outcome is a question too, so that the user's `try` sees the error."""
         known = self.segment.question
-        if known is not None and known[0] == "raises":
-            equation = self._same(known[1], equation)
-        self._end_segment(("raises", equation) if known is None else known)
+        same = known is None or known[0] == "raises" and self._same(known[1], equation)
+        if not self._end_segment(known if known and same else ("raises", equation)):
+            return self._carried_out(equation)
+        equation = self.segment.question[1]
         self.pending()
         if len(self.path) >= len(self.known):
             try:
@@ -289,6 +308,22 @@ class JitRun(TraceRun):
         self._leave_to_around()
         self.tree.eager = reason
         warn(f"{self.name} runs eagerly from now on: {reason}", PerformanceWarning)
+
+    def do_otherwise(self):
+        """The function's Python code does something else than last time, with the same answers: it goes on eagerly. What
+        happened in the rest of a segment that has been run as a whole does not happen again."""
+        walked = [e for s, unused in self.known[len(self.path) :] for e in s.steps()]
+        rest = [(e, [self.env[v] for v in e.outputs]) for e in walked[self.position :] if is_kept(e)]
+        self.replayed = Replayed([(effect_name(e.op.generic, e.params), as_given(e, ys)) for e, ys in rest])
+        self.be_eager(
+            "it does something else when it is run again with the same arguments; random numbers need keys, and counters are "
+            "arguments"
+        )
+        self.replayed.__enter__()
+
+    @property
+    def replays(self):
+        return self.replayed is not None and bool(self.replayed.results)
 
     def _capture_from_around(self):
         if not self.performs:
@@ -360,6 +395,12 @@ class JitRun(TraceRun):
         for s in segment.below():
             s.children = {k: c for k, c in s.children.items() if c.question is not None}
         self.tree.attach(path, key, segment, self)
+
+
+def as_given(e, values):
+    """The results of a step as its operation gives them: a tuple, or the one."""
+    several = isinstance(infer(e.op, [getattr(v, "aval", v) for v in e.inputs], e.params), tuple)
+    return tuple(values) if several else values[0]
 
 
 def equal_params(params, others):

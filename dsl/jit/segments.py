@@ -4,7 +4,7 @@ import threading
 import time
 from itertools import count
 
-from ...dispatch import Layer
+from ...dispatch import Layer, effects_are_kept
 from ..avals import is_number
 from ..axes import resolved
 from ..card import programs_in
@@ -210,7 +210,7 @@ def run_segment(tree, segment, env):
     program = code.program
     if program.equations:
         xs = [env[v] for v in code.takes]
-        if not xs or segment.runs == 1 and segment is not tree.root:
+        if not xs or segment.runs == 1 and segment is not tree.root or program.acts and effects_are_kept():
             ys = evaluate(program, xs)
         elif segment.seconds is None:
             started = time.perf_counter()

@@ -141,7 +141,7 @@ class Jitted:
             key.append(kind_of(x))
         axes = enclosing_axes()
         if axes:
-            key += [(a.name, a.size) for a in axes]
+            key += [(a.name, a.size, a.varying) for a in axes]
         given = self.arguments.given(args, kwargs, leaves) if self.arguments.donated else ()
         if self.arguments.donated:
             key.append(bool(given))
