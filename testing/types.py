@@ -141,7 +141,7 @@ class _TypeCheck:
             f"{op.__name__}({', '.join(shown)})",
             lambda x: as_one(spread(*filled(x), **params)),
             lambda x: as_one(spread(*[self.plain(a) for a in filled(x)], **params)),
-            op.card.differentiable and "jvp" not in op.card.no_rule,
+            op.card.differentiable and not {"jvp", "samples"} & set(op.card.no_rule),
         )
 
     # ------------------------------------------------------------------ what is checked of a call
