@@ -130,7 +130,7 @@ def over_or_zero(x, y):
 
 def _over(dx, y):
     """dx / y, where a zero dx stays zero even over zero."""
-    return divide(dx, y) if is_number(y) else masked_quotient(dx, y)
+    return divide(dx, y) if is_number(y) and y else masked_quotient(dx, y)
 
 
 def quotient_taylor(k, z, x, y):
@@ -144,7 +144,7 @@ def quotient_taylor(k, z, x, y):
 @divide.rule("jvp")
 def divide_jvp(dxs, z, x, y):
     dx, dy = dxs
-    dz = None if dy is None else negative(_over(multiply(dy, z), y))
+    dz = None if dy is None else negative(_over(multiply(_over(dy, y), x), y))  # not by z, which may be infinite where dy is 0
     if dx is None:
         return dz
     return _over(dx, y) if dz is None else add(_over(dx, y), dz)
@@ -235,17 +235,23 @@ def rint(x, /):
     """Nearest whole number, halves to even, element by element, in x's dtype."""
 
 
-def _larger(x, y):
-    """The share of the derivative that goes to x: all where it is larger, half where both are equal."""
-    return add(multiply(0.5, equal(x, y)), greater(x, y))
+def selecting(op, ahead):
+    """Give an operation that returns one of two arguments its derivatives: all goes to the one that is `ahead(x, y)`, half to
+    each where both are equal. They are selected, not multiplied by 0: an argument that lost gets 0 whatever infinite slope
+    comes before or after."""
 
+    def mine(dx, x, y):
+        return where(ahead(x, y), dx, where(equal(x, y), multiply(0.5, dx), 0.0))
 
-def _smaller(x, y):
-    return add(multiply(0.5, equal(x, y)), less(x, y))
+    @op.rule("jvp")
+    def jvp(dxs, z, x, y):
+        parts = [mine(d, a, b) for d, a, b in ((dxs[0], x, y), (dxs[1], y, x)) if d is not None]
+        return parts[0] if len(parts) == 1 else add(*parts)
+
+    op.rule("vjp")([lambda ct, z, x, y: mine(ct, x, y), lambda ct, z, x, y: mine(ct, y, x)])
 
 
 @elementwise(
-    partials=[lambda z, x, y: _larger(x, y), lambda z, x, y: _larger(y, x)],
     c={"b": "{0} || {1}", "iufc": "maximum({0}, {1})"},
     samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
 )
@@ -254,12 +260,15 @@ def maximum(x, y, /):
 
 
 @elementwise(
-    partials=[lambda z, x, y: _smaller(x, y), lambda z, x, y: _smaller(y, x)],
     c={"b": "{0} && {1}", "iufc": "minimum({0}, {1})"},
     samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
 )
 def minimum(x, y, /):
     """The smaller of x and y, element by element; NaN if either is. Equal arguments share the derivative, half each."""
+
+
+selecting(maximum, greater)
+selecting(minimum, less)
 
 
 @composite(kernel=None, numpy=("clip",), samples=[case(normal(3), -0.5, 0.5), case(normal(2, 3), None, 0.3)])

@@ -8,7 +8,7 @@ from ...dispatch import ShapeError, describe
 from ..avals import Aval, dtype_of, ndim_of, reduced_axes, shape_of
 from ..card import booleans, case, complex_normal, composite, distinct, normal, reduction
 from .arithmetic import divide, multiply
-from .compare import equal
+from .compare import equal, where
 from .complex import astype
 from .create import ones_like
 from .shape import broadcast_to, concatenate, moveaxis, reshape
@@ -73,10 +73,9 @@ def mean(x, /, axis=None, dtype=None, keepdims=False):
 
 
 def _holders(name, y, x, axis, keepdims):
-    """For an extremum y of x: 1/n at the n elements that hold it, 0 elsewhere."""
+    """For an extremum y of x: which elements hold it, and how many these are."""
     held = equal(x, spread(name, y, x, axis, keepdims))
-    held = astype(held, dtype=dtype_of(x))
-    return divide(held, sum(held, axis=axis, keepdims=True))
+    return held, sum(astype(held, dtype=dtype_of(x)), axis=axis, keepdims=True)
 
 
 def _extremum(name):
@@ -95,12 +94,12 @@ def _extremum(name):
         function.rule("shape")(shape)
 
         def jvp(dxs, y, x, axis=None, keepdims=False):
-            return sum(multiply(dxs[0], _holders(name, y, x, axis, keepdims)), axis=axis, keepdims=keepdims)
+            held, count = _holders(name, y, x, axis, keepdims)
+            return sum(where(held, divide(dxs[0], count), 0.0), axis=axis, keepdims=keepdims)
 
         def vjp(ct, y, x, axis=None, keepdims=False):
-            held = astype(equal(x, spread(name, y, x, axis, keepdims)), dtype=dtype_of(x))
-            shared = divide(spread(name, ct, x, axis, keepdims), sum(held, axis=axis, keepdims=True))
-            return multiply(held, shared)
+            held, count = _holders(name, y, x, axis, keepdims)
+            return where(held, divide(spread(name, ct, x, axis, keepdims), count), 0.0)
 
         function.rule("jvp")(jvp)
         function.rule("vjp")([vjp])

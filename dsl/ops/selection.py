@@ -5,8 +5,8 @@ import numpy as np
 from ...dispatch import ShapeError, describe
 from ..avals import broadcast_shapes, dtype_of, ndim_of, shape_of
 from ..card import booleans, case, composite, elementwise, normal
-from .arithmetic import add, clip, multiply, remainder, subtract
-from .compare import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_or, where
+from .arithmetic import add, clip, multiply, remainder, selecting, subtract
+from .compare import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_not, logical_or, where
 from .complex import abs, astype
 from .create import asarray, zeros_like
 from .indexing import getitem, take
@@ -106,25 +106,26 @@ def choose(places, choices, mode="raise"):
 
 
 # ---------------------------------------------------------------------- extrema that pass over what is not a number
-def _share(x, y, ahead):
-    """The derivative's share of x: all where it is ahead or alone a number, half where both are equal."""
-    tie = add(multiply(0.5, equal(x, y)), ahead(x, y))
-    return where(isnan(y), where(isnan(x), 0.5, 1.0), where(isnan(x), 0.0, tie))
+def _ahead(ahead):
+    """x is ahead of y, or the only number."""
+    return lambda x, y: logical_or(ahead(x, y), logical_and(isnan(y), logical_not(isnan(x))))
 
 
 _pairs = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)]
 
 
-@elementwise(partials=[lambda z, x, y: _share(x, y, greater), lambda z, x, y: _share(y, x, greater)],
-             c="fmax({0}, {1})", samples=_pairs)  # fmt: skip
+@elementwise(c="fmax({0}, {1})", samples=_pairs)
 def fmax(x, y, /):
     """The larger of x and y, element by element; the other one where one is not a number. Equal ones share the derivative."""
 
 
-@elementwise(partials=[lambda z, x, y: _share(x, y, less), lambda z, x, y: _share(y, x, less)],
-             c="fmin({0}, {1})", samples=_pairs)  # fmt: skip
+@elementwise(c="fmin({0}, {1})", samples=_pairs)
 def fmin(x, y, /):
     """The smaller of x and y, element by element; the other one where one is not a number. Equal ones share the derivative."""
+
+
+selecting(fmax, _ahead(greater))
+selecting(fmin, _ahead(less))
 
 
 # ---------------------------------------------------------------------- nearly equal
