@@ -68,6 +68,20 @@ class Cache:
             os.utime(path)  # used just now
         return path
 
+    def note(self, key):
+        """What was noted under a key, or None."""
+        try:
+            return (self.path / f"{key}.note").read_text() or None
+        except OSError:
+            return None
+
+    def write_note(self, key, text):
+        """Note a few words under a key, if the directory can be written."""
+        with contextlib.suppress(OSError), tempfile.TemporaryDirectory(prefix="new-", dir=self.path) as folder:
+            made = Path(folder) / "note"
+            made.write_text(text)
+            os.replace(made, self.path / f"{key}.note")
+
     def empty(self):
         """Whether no library is there."""
         return next(self.path.glob("*.so"), None) is None

@@ -24,7 +24,10 @@ def template(card, kind):
     return given
 
 
-CHEAP = ("maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint", "unless_zero")
+CHEAP = (
+    "maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint", "unless_zero", "select", "equal", "!equal",
+    "nonzero", "!nonzero",
+)  # fmt: skip
 
 
 def cost(op):

@@ -92,7 +92,7 @@ class Functions:
             text = CALL.sub(lambda m: self.word(m.group(2), dtype if m.group(1) == "@" else parts), template)
             text = re.sub(r"\bT\b", ctype(dtype), text)
             text = re.sub(r"\bR\b", ctype(parts), text)
-            text = text.replace("BITS", str(8 * dtype.itemsize))
+            text = text.replace("BITS", str(8 * dtype.itemsize)).replace("PARTS", str(8 * parts.itemsize))
             del self.defined[full]
             self.defined[full] = text.replace("NAME", full)
         return full

@@ -9,7 +9,7 @@ import warnings
 
 from ..compilers import compile_c, compiler_version, find_compiler, flag_sets, processor
 from ..standby import Standby, can_wait
-from . import runtime
+from . import probes, runtime
 from .cache import Cache
 from .opened import Opened
 from .system import address
@@ -51,7 +51,7 @@ class Loading:
         key = key_of(text, words, flags)
         self.library, _state["missed"] = _loaded.get(key), False
         if self.library is None:
-            found = _found(key)
+            found = None if probes.verdict(words, cache()) is None else _found(key)
             if found is not None:
                 self.library = _ready(found, key, words, flags, text)
             else:
@@ -106,27 +106,35 @@ def _stand_by():
 
 
 def _flags_of(words):
-    """The sets of options to try, from the first one on that was not seen to fail."""
-    return flag_sets(words)[_state["flags"].get(words, 0) :]
+    """The sets of options to try, from the first one on that was not seen to fail, without what a compiler gets wrong."""
+    sets = flag_sets(words)[_state["flags"].get(words, 0) :]
+    return [probes.without(flags) for flags in sets] if probes.verdict(words, cache()) is False else sets
 
 
 def _made_and_ready(text, words):
     """The library of C that is not on the disk, by the first options with which it is compiled."""
-    serving = None
+    serving = probing = complaint = None
     if _state["runtime"] is None:  # a later program may need it: both are compiled at the same time
         serving = threading.Thread(target=_try_runtime, args=(words,), name="polyad compiles its runtime")
         serving.start()
-    complaint = None
+    if probes.verdict(words, cache()) is None:  # so is what decides about the options, for the first program of a machine
+        probing = threading.Thread(target=probes.settle, args=(words, cache()), name="polyad tries its compiler")
+        probing.start()
+    tried = _flags_of(words)
     try:
-        for flags in _flags_of(words):
+        for k, flags in enumerate(tried):
             key = key_of(text, words, flags)
             found, complaint = _made(key, words, flags, text)
             if found is not None:
-                _state["flags"][words] = flag_sets(words).index(flags)
+                _state["flags"][words] = _state["flags"].get(words, 0) + k
                 break
     finally:
         if serving is not None and runtime.serves(text):
             serving.join()
+        if probing is not None:
+            probing.join()
+    if probing is not None and not probes.verdict(words, cache()):
+        return _made_and_ready(text, words)
     if found is None:
         raise NoCompiler(f"{' '.join(words)} does not compile: {(complaint or '').splitlines()[:1]}")
     return _ready(found, key, words, flags, text)
@@ -217,6 +225,7 @@ def _after_fork():
     """In the child the threads of OpenMP are gone: it does without. A lock that another thread held is free."""
     global _lock
     _lock = threading.Lock()
+    probes.in_child()
     _state["standby"] = None
     for library in _openmp:
         library.call("one_thread")

@@ -52,7 +52,7 @@ class Accumulator:
             compare = ">" if self.kind == "max" else "<"
             if self.nan and a == self.name:  # NaN stays in a, and is brought in apart
                 return f"{b} {compare} {a} ? {b} : {a}"
-            return f"({b} {compare} {a} || {b} != {b}) ? {b} : {a}"
+            return f"({b} {compare} {a}) | ({b} != {b}) ? {b} : {a}"
         text = f"{a} {self.sign} {b}"
         return f"({self.ctype})({text})" if self.dtype.kind in "iu" else text
 

@@ -83,6 +83,9 @@ def cast(text, source, target):
     source, target = np.dtype(source), np.dtype(target)
     if ctype(source) == ctype(target):
         return text
+    if target.kind == "b" and source.kind == "c":  # part by part: see helpers.py
+        part = "f" if source.char == "F" else ""
+        return f"((creal{part}({text}) != 0) | (cimag{part}({text}) != 0))"
     if target.kind == "b":
         return f"({text} != 0)"
     if source.kind == "b" and target.kind == "f":  # a choice: gcc 12 makes no vectors of conversions of comparisons

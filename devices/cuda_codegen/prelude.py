@@ -53,6 +53,7 @@ typedef cplx<double> c16;
 CFN R creal(cplx<R> z) { return z.re; }
 CFN R crealf(cplx<R> z) { return z.re; }
 CFN R cimag(cplx<R> z) { return z.im; }
+CFN R cimagf(cplx<R> z) { return z.im; }
 CFN cplx<R> conj(cplx<R> z) { return cplx<R>(z.re, -z.im); }
 CFN R cabs(cplx<R> z) { return hypot(z.re, z.im); }
 CFN R carg(cplx<R> z) { return atan2(z.im, z.re); }

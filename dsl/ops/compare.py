@@ -7,12 +7,16 @@ logic = [case(booleans(4), booleans(4)), case(booleans(2, 3), booleans(3)), case
 one = [case(normal(3)), case(normal(2, 3)), case(complex_normal(2))]
 
 
-@elementwise(differentiable=False, c="{0} == {1}", samples=[*two, case(complex_normal(2), complex_normal(2))])
+@elementwise(
+    differentiable=False,
+    c={"biuf": "{0} == {1}", "c": "equal({0}, {1})"},
+    samples=[*two, case(complex_normal(2), complex_normal(2))],
+)
 def equal(x, y, /):
     """x == y, element by element, boolean. NaN equals nothing."""
 
 
-@elementwise(differentiable=False, c="{0} != {1}", samples=two)
+@elementwise(differentiable=False, c={"biuf": "{0} != {1}", "c": "!equal({0}, {1})"}, samples=two)
 def not_equal(x, y, /):
     """x != y, element by element, boolean."""
 
@@ -37,22 +41,32 @@ def greater_equal(x, y, /):
     """x >= y, element by element, boolean. x, y: real arrays."""
 
 
-@elementwise(differentiable=False, c="{0} && {1}", samples=logic)
+@elementwise(
+    differentiable=False,
+    c={"b": "{0} & {1}", "iuf": "({0} != 0) & ({1} != 0)", "c": "nonzero({0}) & nonzero({1})"},
+    samples=logic,
+)
 def logical_and(x, y, /):
     """Whether both are true (non-zero), element by element."""
 
 
-@elementwise(differentiable=False, c="{0} || {1}", samples=logic)
+@elementwise(
+    differentiable=False,
+    c={"b": "{0} | {1}", "iuf": "({0} != 0) | ({1} != 0)", "c": "nonzero({0}) | nonzero({1})"},
+    samples=logic,
+)
 def logical_or(x, y, /):
     """Whether one or both are true (non-zero), element by element."""
 
 
-@elementwise(differentiable=False, c="!{0} != !{1}", samples=logic)
+@elementwise(differentiable=False, c={"biuf": "!{0} != !{1}", "c": "nonzero({0}) != nonzero({1})"}, samples=logic)
 def logical_xor(x, y, /):
     """Whether exactly one is true (non-zero), element by element."""
 
 
-@elementwise(differentiable=False, c="!{0}", samples=[case(booleans(4)), case(integers(2, 2, high=2))])
+@elementwise(
+    differentiable=False, c={"biuf": "!{0}", "c": "!nonzero({0})"}, samples=[case(booleans(4)), case(integers(2, 2, high=2))]
+)
 def logical_not(x, /):
     """Whether the element is false (zero)."""
 
@@ -79,7 +93,7 @@ def isfinite(x, /):
         case(booleans(3), normal(3), 0.0),
         case(booleans(3), complex_normal(3), normal(3)),
     ],
-    c="{0} ? {1} : {2}",
+    c={"biuf": "{0} ? {1} : {2}", "c": "select({0}, {1}, {2})"},
 )
 def where(condition, x, y, /):
     """x where the condition is true, y elsewhere, element by element.

@@ -23,7 +23,7 @@ def write(text):
 
 
 def libraries(path):
-    return sorted([p.name for p in path.iterdir() if p.name != ".looked"])
+    return sorted([p.name for p in path.iterdir() if p.name != ".looked" and p.suffix != ".note"])
 
 
 def test_what_is_built_is_found(tmp_path):
