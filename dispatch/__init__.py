@@ -47,6 +47,7 @@ from .layers import (
     current_depth,
     dtype_of,
     innermost_run,
+    is_library,
     is_number,
     layers_of,
     ndim_of,

@@ -23,7 +23,7 @@ from .errors import ConcreteValueError, LeakedLayerError, MutationError
 from .generic import clear_all
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
-_package = str(Path(__file__).resolve().parent.parent / "_")[:-1]  # with the separator: not a neighbour's folder
+_package = str(Path(__file__).parent.parent / "_")[:-1]  # as the files of its code name it, links and all; with the separator
 _lock = threading.Lock()
 
 
@@ -352,16 +352,12 @@ def caller():
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        inside = _inside.get(file)
-        if inside is None:
-            inside = _inside[file] = _is_inside(file)
-        if not inside:
+        if not is_library(file):
             return file, frame.f_lineno
         frame = frame.f_back
     return None
 
 
-_inside = {}  # source file -> whether it is the library's
 _warned = {}  # source file -> what the warnings module remembers of it
 
 
@@ -374,8 +370,10 @@ def warn(text, category):
         warnings.warn_explicit(text, category, *place, registry=_warned.setdefault(place[0], {}))
 
 
-def _is_inside(file):
-    """Tests and tutorials lie below the package's folder in a checkout but are the user's code."""
+@functools.cache
+def is_library(file):
+    """Whether a source file, as code objects name it, is the library's. Tests and tutorials lie below its folder in a checkout
+    but are the user's code."""
     if file.startswith("<generic "):
         return True
     return file.startswith(_package) and not file[len(_package) :].startswith(("tests", "tutorials", ".venv"))

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dispatch.layers import caller
 from . import board as boards
 from .waiting import wait
 
-_PACKAGE = __name__.partition(".")[0] + "."
 _CACHED_SIGNATURES = 4096
 
 
@@ -171,7 +171,7 @@ class Guard:
     # --- what the errors say --------------------------------------------------------------------------------------
 
     def _difference(self, signature):
-        calls = self.gather_bytes(f"{signature}{_call_site() if signature is not END else ''}".encode())
+        calls = self.gather_bytes(f"{signature}{_at(call_site()) if signature is not END else ''}".encode())
         lines = [f"  rank {rank}: {call.decode()}" for rank, call in enumerate(calls)]
         return (f"the ranks do not agree on collective {self.number}:\n" + "\n".join(lines)
                 + "\nEvery rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
@@ -224,11 +224,11 @@ def _ranks(ranks):
     return f"rank{'s' if len(ranks) > 1 else ''} {shown}"
 
 
-def _call_site():
-    """' at file:line' of the innermost frame outside this package: what a user can look at."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-            return f" at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
+def call_site():
+    """'file:line' of the innermost frame outside this package: what a user can look at; '' if there is none."""
+    place = caller()
+    return "" if place is None else f"{os.path.basename(place[0])}:{place[1]}"
+
+
+def _at(site):
+    return f" at {site}" if site else ""

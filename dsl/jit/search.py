@@ -10,15 +10,13 @@ import sys
 import types
 from collections import deque
 from contextvars import ContextVar
-from pathlib import Path
 
 import numpy as np
 
-from ...dispatch import Container, Layer, tree
+from ...dispatch import Container, Layer, is_library, tree
 
 LIBRARY = __name__.partition(".")[0]
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
-FOLDER = str(Path(__file__).resolve().parents[2])
 MOST = 2000  # places that are looked for
 MISSING = object()
 SEQUENCES = (set, frozenset, deque)  # containers whose contents are no leaves of a tree
@@ -244,9 +242,8 @@ def installed(package):
 
 
 def is_ours(code):
-    """Whether code is the library's."""
-    file = code.co_filename
-    return file.startswith(FOLDER) and not file[len(FOLDER) + 1 :].startswith(("tests", "tutorials"))
+    """Whether code is the library's, and in a file."""
+    return not code.co_filename.startswith("<") and is_library(code.co_filename)
 
 
 def never_changes(value):
