@@ -213,11 +213,26 @@ def made_of_arrays(value, kinds=None):
     return True
 
 
+def check_no_container(name, outputs, structure, advice):
+    """Raises DTypeError if the one output is that of an array type, whose meaning (a unit) its number alone would lose."""
+    if structure is tree.LEAF:
+        return
+    whole = tree.unflatten(structure, [value for value, _ in outputs])
+    if not is_container(whole):
+        return
+    remedy = "x.dense()" if whole.densifies else " or ".join([f"x.{leaf}" for leaf in whole.leaves])
+    raise DTypeError(
+        f"{name}: the function returns {describe(whole)} of shape {list(shape_of(whole))}; {advice}, not an array type: return "
+        f"the number that is meant ({remedy})"
+    )
+
+
 def check_scalar(name, outputs, structure):
     """The one output of a function that has a gradient, as (value, place on the tape)."""
-    if len(outputs) == 1 and type(outputs[0][0]) is np.float64:
+    if len(outputs) == 1 and type(outputs[0][0]) is np.float64 and structure is tree.LEAF:
         return outputs[0]
     advice = "grad needs one real number"
+    check_no_container(name, outputs, structure, advice)
     if not outputs:
         raise ShapeError(f"{name}: the function returns nothing; {advice} (is a return missing?)")
     if len(outputs) > 1:
@@ -229,10 +244,8 @@ def check_scalar(name, outputs, structure):
     if dtype_of(value).kind not in "biufc":
         raise DTypeError(f"{name}: the function returns {describe(value)}; {advice}")
     if shape_of(value) != ():
-        whole = tree.unflatten(structure, [value])
-        whole = whole if is_container(whole) else value
         raise ShapeError(
-            f"{name}: the function returns {describe(whole)} of shape {list(shape_of(whole))}; {advice} (reduce it "
+            f"{name}: the function returns {describe(value)} of shape {list(shape_of(value))}; {advice} (reduce it "
             "with sum or mean, or use jacrev)"
         )
     if dtype_of(value).kind != "f":

@@ -59,7 +59,8 @@ from .layers import (
     snapshot,
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
-from .resolve import call_next, invoke, lazy_libraries
+from .next_methods import call_next, invoke
+from .resolve import lazy_libraries
 from .rule_methods import RuleTable
 
 __all__ = [name for name in dir() if not name.startswith("_")]

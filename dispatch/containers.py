@@ -41,7 +41,7 @@ class Container(Array):
 
     def dense(self):
         """The same array without structure, from operations on the leaves."""
-        raise NotImplementedError
+        raise DensifyError(f"dense: {_no_dense_form(self)}")
 
     def lanes(self, axis, take):
         """This container with batch axis `axis` handed to `take(leaf, axis)`: what each lane of a `vmap` sees."""
@@ -225,6 +225,8 @@ class densify:
 
 def densified(x, operation):
     """The dense form of a container that `operation` has no method for, according to the mode."""
+    if not x.densifies:
+        raise DensifyError(f"{operation}: {_no_dense_form(x)}")
     mode = _mode.get()
     text = f"{operation} has no method for {type_name(type(x))} of shape {list(x.shape)}"
     if mode == "error":
@@ -233,6 +235,12 @@ def densified(x, operation):
         advice = 'write the method, call .dense() where it is meant, or allow it with polyad.densify("allow")'
         warn(f"{text}: it becomes dense; {advice}", DensifyWarning)
     return x.dense()
+
+
+def _no_dense_form(x):
+    name, leaf = type_name(type(x)), next(iter(x.leaves), None)
+    take = f"take the array that is meant from it (x.{leaf}), or " if leaf else ""
+    return f"{name} of shape {list(x.shape)} has no dense form; {take}define dense(self) in the class"
 
 
 def batch_axis(x, axis, where):

@@ -57,7 +57,8 @@ def ambiguous(generic, types, signatures):
         narrowest = [t for t in column if all(is_narrower(t, other) for other in column)]
         meet.append(type_name(narrowest[0] if narrowest else called))
     shown = sorted(f"  candidate: {generic.name}({', '.join(map(type_name, c))})" for c in candidates)
-    family = ", or polyad.combine_rule for the whole family" if generic.families or generic.members else ""
+    whole = ", or polyad.combine_rule for the whole family (which may return NotImplemented: dense, guarded)"
+    family = whole if generic.families or generic.members else ""
     return AmbiguousMethodError(
         "\n".join([f"{generic.name}({', '.join(map(type_name, types))}) is ambiguous", *shown])
         + f"\n  hint: define {generic.name}({', '.join(meet)}){family}"

@@ -15,12 +15,13 @@ import numpy as np
 import plum
 
 from .containers import Container, densified
-from .errors import AmbiguousMethodError, MethodError, MissingRuleError, ShapeError, type_name
-from .explain import ambiguous, describe_function, no_method
-from .generic import Generic, owners
+from .errors import AmbiguousMethodError, MissingRuleError, ShapeError, type_name
+from .explain import ambiguous, no_method
+from .generic import Generic
 from .kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
 from .layers import Array, Layer, captured, current_depth, settled, several, snapshot
 from .order import make_signature, subclass_token
+from .signatures import parts
 
 DERIVATIVES = frozenset(("jvp", "vjp", "vjp_all"))  # rules that a composite's derivative has in place of its body's
 lazy_libraries = {}  # top-level module of an array class -> function that registers its kernels
@@ -80,23 +81,25 @@ def container_target(generic, types, args):
     otherwise = generic.card.body or densifying(generic, types, args)
     claim = container_claim(generic, types)
     if claim is not None and claim.family is not None:
-        otherwise = _own_or(generic, types, args, otherwise)
-    return otherwise if claim is None else _unless_declined(claim.target(types, args), otherwise)
+        otherwise = _own_or(generic, types, args, otherwise, claim)
+    return otherwise if claim is None else unless_declined(claim.target(types, args), otherwise)
 
 
-def _own_or(generic, types, args, otherwise):
-    """The operation's own method, for calls that its family declines; a clash among own methods is an error only
-    then."""
+def _own_or(generic, types, args, otherwise, claim):
+    """The operation's own method, for calls that its family's claim declines; a clash among own methods is an error only
+    then, and none where the claim was made for just these array types (`combine_rule`)."""
     try:
         own = container_claim(generic, types, with_families=False)
     except AmbiguousMethodError as clash:
+        if claim.names_all(types):
+            return otherwise
         message = str(clash)
 
         def refuse(*args, **params):
             raise AmbiguousMethodError(message)
 
         return refuse
-    return otherwise if own is None else _unless_declined(own.target(types, args), otherwise)
+    return otherwise if own is None else unless_declined(own.target(types, args), otherwise)
 
 
 class _Claim:
@@ -114,6 +117,12 @@ class _Claim:
             return True
         return self.signature <= other.signature and self.family is None and other.family is not None
 
+    def names_all(self, types):
+        """Whether the signature names an array type wherever the call has one."""
+        declared = self.signature.expand_varargs(len(types))
+        return all([all([issubclass(p, Container) for p in parts(d)]) for t, d in zip(types, declared, strict=True)
+                    if issubclass(t, Container)])  # fmt: skip
+
     def target(self, types, args):
         if self.family is None:
             return choose(self.generic, self.slot, types, args)
@@ -122,10 +131,10 @@ class _Claim:
 
 def container_claim(generic, types, with_families=True):
     """The claim that wins a call with containers, or None; AmbiguousMethodError if several claim it equally."""
-    claims = _claims(generic, types)
+    claims = claims_of(generic, types)
     if with_families:
         for family in generic.families:
-            claims += _claims(family, types, generic)
+            claims += claims_of(family, types, generic)
     if len(claims) > 1:
         alone = len({t for t in types if issubclass(t, Container)}) == 1
         claims = [c for c in claims if not any(o is not c and o.beats(c, alone) for o in claims)]
@@ -134,7 +143,7 @@ def container_claim(generic, types, with_families=True):
     return claims[0] if claims else None
 
 
-def _claims(generic, types, member=None):
+def claims_of(generic, types, member=None):
     """The applicable methods of a generic, or of a family, whose methods take the operation first."""
     called, skip, found = plum.Signature(*types), member is not None, []
     for (declared, varargs), slot in list(generic.slots.items()):
@@ -147,7 +156,7 @@ def _claims(generic, types, member=None):
     return found
 
 
-def _unless_declined(method, otherwise):
+def unless_declined(method, otherwise):
     def run(*args, **params):
         result = method(*args, **params)
         return otherwise(*args, **params) if result is NotImplemented else result
@@ -373,76 +382,6 @@ def load_library(types):
 
 def _nothing():
     pass
-
-
-def call_next(implementation, *args, **params):
-    """From inside a method, call the next less specific one: `call_next(sin_mine, x)` inside `def sin_mine(x: Mine)`.
-
-    implementation: the method itself, as `@op.method` returned it; give it a name other than the operation's. args: the
-    arguments as the method got them (a method of a family got the operation first).
-    Raises MethodError if there is no further method and the operation has no other way (family, body, dense form).
-    """
-    homes = owners(implementation)
-    if len(homes) != 1:
-        several = f"several generic functions ({', '.join(h.name for h in homes)})" if homes else "any generic function"
-        advice = "register a function of its own with each" if homes else "name the method other than its operation"
-        raise MethodError(f"call_next: {describe_function(implementation)} is {'' if homes else 'not '}a method of "
-                          f"{several}; {advice}")  # fmt: skip
-    (home,) = homes
-    member, arrays = home, args
-    if home.members and args and getattr(args[0], "generic", None) in home.members:
-        member, arrays = args[0].generic, args[1:]
-    types = tuple([type(x) for x in arrays])
-    key = (implementation, types, subclass_token())
-    target = member.by_next.get(key)
-    if target is None:
-        with member.lock:
-            target = member.by_next[key] = _next_target(home, member, implementation, types, arrays)
-    return target(*arrays, **params)
-
-
-def _next_target(home, member, implementation, types, args):
-    """What is left of the search for a method when all that is not wider than the given one is taken away."""
-    own = [c for c in _claims(home, types, None if home is member else member) if _implements(c, implementation)]
-    if not own:
-        raise no_method(member, args, f"call_next: {describe_function(implementation)} does not take these arguments")
-    mine = next(c for c in own if all(c.signature <= o.signature for o in own))
-    claims = _claims(member, types)
-    for family in member.families:
-        claims += _claims(family, types, member)
-    claims = [c for c in claims if not _implements(c, implementation) and mine.beats(c, alone=False)]
-    best = [c for c in claims if not any(o is not c and o.beats(c, alone=False) for o in claims)]
-    if len(best) > 1:
-        raise ambiguous(member, types, [c.signature for c in best])
-    otherwise = None
-    if member.card is not None and any(issubclass(t, Container) for t in types):
-        otherwise = member.card.body or densifying(member, types, args)
-    if best:
-        target = best[0].target(types, args)
-        return target if otherwise is None else _unless_declined(target, otherwise)
-    if otherwise is None:
-        raise no_method(member, args, "call_next found no less specific method")
-    return otherwise
-
-
-def _implements(claim, implementation):
-    return any(m.implementation is implementation for m in claim.slot.methods.values())
-
-
-def invoke(function, types, *args, **params):
-    """Call the method that these types would choose, whatever the arguments' own types are (Julia's `invoke`).
-
-    function: a generic function. types: tuple of classes, one per dispatched argument (for a sequence, per element).
-    args, params: as for the function itself. Raises MethodError if there is no such method.
-    """
-    generic, types = function.generic, tuple(types)
-    arrays, statics = generic.bind(*args, **params)
-    slot = lookup(generic, types) if len(types) == len(arrays) else None
-    if slot is None:
-        raise MethodError(
-            f"invoke: no method {generic.name}({', '.join(map(type_name, types))}) for {len(arrays)} argument(s)"
-        )
-    return choose(generic, slot, types, arrays)(*arrays, **statics)
 
 
 Generic.resolve = staticmethod(resolve)

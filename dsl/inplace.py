@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..dispatch import Layer, MissingRuleError, MutationError, ShapeError, describe
+from ..dispatch import Container, Layer, MissingRuleError, MutationError, ShapeError, describe
+from ..dispatch.containers import densified
 from .avals import ndim_of, shape_of
 from .card import operations
 from .mutation import setitem, update
@@ -119,9 +120,23 @@ def ufunc_at(name, ufunc, x, key, v=None):
 def write_out(name, out, y):
     """`out=`: y, written into a layer value."""
     (out,) = out if isinstance(out, tuple) else (out,)
+    if type(out) is np.ndarray:
+        return _write_plain(name, out, y)
     if shape_of(y) != shape_of(target(name, out)):
         raise ShapeError(f"{name}: out= has the shape {list(shape_of(out))}, the result {list(shape_of(y))}")
     update(out, y, name)
+    return out
+
+
+def _write_plain(name, out, y):
+    """A result, dense, written into an array of NumPy's, as NumPy does it. Raises MutationError for one that is followed."""
+    while isinstance(y, Container):
+        y = densified(y, f"{name}: out=")
+    if isinstance(y, Layer):
+        target(name, out)
+    if shape_of(y) != out.shape:
+        raise ShapeError(f"{name}: out= has the shape {list(out.shape)}, the result {list(shape_of(y))}")
+    np.copyto(out, y, casting="same_kind")
     return out
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dispatch import Layer, innermost_run, snapshot
+from ..dispatch import Array, Layer, innermost_run, snapshot
 from . import creation
 from .avals import dtype_of, ndim_of, shape_of
 from .card import operations
@@ -110,7 +110,7 @@ def _min_scalar_type(a):
 
 
 def _can_cast(from_, to, casting="safe"):
-    return np.can_cast(dtype_of(from_) if isinstance(from_, Layer) else from_, to, casting)
+    return np.can_cast(dtype_of(from_) if isinstance(from_, Array) else from_, np.dtype(to), casting)
 
 
 def _unravel_index(indices, shape, order="C"):

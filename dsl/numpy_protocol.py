@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from ..dispatch import Array, DTypeError, Layer, MissingRuleError
+from ..dispatch import Array, Container, DTypeError, Layer, MissingRuleError, MutationError, describe, is_container, tree
 from . import inplace, numpy_answers, numpy_signatures, numpy_ufuncs
 from .avals import dtype_of
 from .card import operations, outside
@@ -21,7 +21,7 @@ _answers = {}  # NumPy function -> function of the same parameters, for what is 
 _registered = set()  # the operations that were looked at
 ALIASES = {"max": ("amax",), "min": ("amin",)}  # further NumPy functions of the same meaning
 RENAMED = {"newshape": "shape", "a_min": "min", "a_max": "max"}  # NumPy's names for parameters of cards
-UFUNC_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
+UFUNC_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "axes": [(-2, -1)] * 3}  # the axes of `y @= x`
 WITHOUT_MEANING = ("copy", "subok")  # results are new arrays of our own types in any case
 
 
@@ -80,10 +80,11 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     name = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
     if method == "at":
         return inplace.ufunc_at(name, ufunc, *inputs)
-    numbers = _taken_out(inputs, kwargs.get("out"))
+    contained = any([isinstance(x, Container) for x in (*inputs, *kwargs.get("out", ()))])
+    numbers = None if contained else _taken_out(inputs, kwargs.get("out"))
     if numbers is not None:
         return getattr(ufunc, method)(*numbers, **kwargs)
-    out = _checked_out(name, kwargs.pop("out", None))
+    out = _checked_out(name, kwargs.pop("out", None), contained)
     y = _ufunc_result(name, self, op, ufunc, method, [_listed(x) for x in inputs], kwargs, out)
     return y if out is None else inplace.write_out(name, out, y)
 
@@ -116,16 +117,17 @@ def _array_function(self, function, types, args, kwargs):
     if not all(issubclass(t, (Array, np.ndarray)) for t in types):
         return NotImplemented  # another library's array: it may know the function
     name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
+    contained = any([isinstance(x, Container) for x in tree.leaves(args, is_container)])
     given = _answers.get(function) or (numpy_answers.ANSWERS.get(function.__name__) if name.count(".") == 1 else None)
     if given is not None:  # by its name: `np.eye(2, like=x)` arrives as another function than np.eye
-        out = _checked_out(name, kwargs.pop("out", None))
+        out = _checked_out(name, kwargs.pop("out", None), contained)
         y = given(*args, **kwargs)
         return y if out is None else inplace.write_out(name, out, y)
     op = _find(function)
     if op is None:
         raise _missing(name, self)
     xs, params, options = _spelled_by_numpy(name, self, function, op, args, kwargs)
-    out = _checked_out(name, options.get("out"))
+    out = _checked_out(name, options.get("out"), contained)
     y = _with_options(name, op, xs, params, options)
     return y if out is None else inplace.write_out(name, out, y)
 
@@ -219,11 +221,16 @@ def _taken_out(inputs, out):
     return [x.run.plain(x, what) if isinstance(x, Layer) else x for x in inputs]
 
 
-def _checked_out(name, out):
-    """The layer values that `out=` names, as a tuple, or None. MissingRuleError for plain arrays."""
+def _checked_out(name, out, contained=False):
+    """What `out=` names, as a tuple, or None: layer values, and plain arrays if there are containers among the arguments
+    (contained), whose result may hold nothing that is followed. MissingRuleError for plain arrays else."""
     out = out if isinstance(out, tuple) or out is None else (out,)
     if out is None or all(x is None for x in out):
         return None
+    if any([isinstance(x, Container) for x in out]):
+        raise MutationError(f"{name}: out= names {describe(out[0])}, which does not change; use the returned value")
+    if contained and all([type(x) is np.ndarray for x in out]):
+        return out
     if not all(isinstance(x, Layer) for x in out):
         raise MissingRuleError(
             f"{name}: out= would write into an array that no transformation follows; use the returned value (`x = x + y` "

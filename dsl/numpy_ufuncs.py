@@ -65,6 +65,8 @@ def accumulate(name, op, ufunc, x, axis=0, dtype=None):
     """`ufunc.accumulate`. op: the operation for the ufunc, or None."""
     if ufunc in ACCUMULATIONS:
         return operations[ACCUMULATIONS[ufunc]](x, axis=axis, **({} if dtype is None else {"dtype": dtype}))
+    if ufunc in (np.logical_and, np.logical_or, np.logical_xor):  # the first result too is true or false
+        x = astype(x, dtype=bool)
     step, ahead = _step(name, op), _moved(name, x, axis)
     found = [getitem(ahead, 0)] if shape_of(ahead)[0] else []
     for i in range(1, shape_of(ahead)[0]):

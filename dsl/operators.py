@@ -279,17 +279,27 @@ def _install_conversions():
     )
     Layer.__dlpack__ = _refused("__dlpack__", "DLPack export", keep)
     Container.__bool__ = _truth_of_container
-    Container.__array__ = lambda self, dtype=None, copy=None: _dense_array(self, dtype)
+    Container.__array__ = _dense_array
 
 
 def _truth_of_container(x):
     """bool of a container, such as that of a comparison: of one element only, as for arrays."""
     if x.size != 1:
         raise ValueError(f"bool() of a {type(x).__name__} of shape {list(x.shape)} is ambiguous; use .any() or .all()")
-    return bool(reduce.any(x.dense() if x.densifies else x))  # of one element: nothing is lost
+    y = reduce.any(x.dense() if x.densifies else x)  # of one element: nothing is lost
+    if isinstance(y, Container) and not y.densifies:  # it stays one of its type, such as a number that may be missing
+        raise TypeError(f"bool() of a {type(x).__name__} is no plain answer; ask the array that is meant ({_leaves_of(y)})")
+    return bool(y)
 
 
-def _dense_array(x, dtype):
-    """np.asarray of a container: its dense form, guarded."""
-    dense = densified(x, "np.asarray")
-    return dense if dtype is None else dense.astype(dtype)
+def _leaves_of(x):
+    return " or ".join([f"x.{name}" for name in x.leaves])
+
+
+def _dense_array(x, dtype=None, copy=None):
+    """np.asarray of a container: its dense form, guarded, however deep containers lie in one another."""
+    if copy is False:
+        raise ValueError(f"np.asarray: {type(x).__name__} cannot become an array without a copy; leave out copy=False")
+    while isinstance(x, Container):
+        x = densified(x, "np.asarray")
+    return np.asarray(x, dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ad import grad, hvp, jvp
 from ..ad.check import inner, numerical_jvp
-from ..dispatch import Container, DTypeError, PerformanceWarning, PolyadError, Tangent, densify, tree
+from ..dispatch import Container, DensifyError, DTypeError, PerformanceWarning, PolyadError, Tangent, densify, tree
 from ..dsl import Slice, add, concatenate, make_ir, multiply, operations, ravel, vmap
 from ..dsl import sum as sum_
 from ..dsl.avals import aval_of
@@ -41,7 +41,8 @@ class _TypeCheck:
     """The checks of one array type. A call is (name, function of an instance, reference of it, differentiable)."""
 
     def __init__(self, cls, make, dense, others, refuses, seed):
-        self.cls, self.as_dense, self.refuses = cls, dense or (lambda x: x.dense()), refuses
+        self.cls, self.as_dense = cls, dense or (lambda x: x.dense())
+        self.refuses = refuses if cls.densifies else (*refuses, DensifyError)
         self.rng = np.random.default_rng(seed + 20)  # numbers other than those of the draws
         self.draws = [make(np.random.default_rng(seed + k)) for k in range(3)]
         self.x, self.second = self.draws[:2]

@@ -6,7 +6,18 @@ another device for one call: "cpu", "cuda:1", or what an array says of itself by
 
 import numpy as np
 
-from ...dispatch import Array, Container, DeviceMismatchError, DTypeError, Layer, PolyadError, ShapeError, describe, tree
+from ...dispatch import (
+    Array,
+    Container,
+    DensifyError,
+    DeviceMismatchError,
+    DTypeError,
+    Layer,
+    PolyadError,
+    ShapeError,
+    describe,
+)
+from ...dispatch.containers import rebuild
 from ...dispatch.resolve import load_library
 from ..avals import UNKNOWN, dtype_of, ndim_of, shape_of
 from ..card import operations
@@ -66,7 +77,7 @@ def ones(shape, dtype=None, device=None):
 
 def full(shape, fill_value, dtype=None, device=None):
     """Array filled with a number (also a layer's, which stays followed); dtype: that of the number unless given."""
-    if isinstance(fill_value, Layer):
+    if isinstance(fill_value, (Layer, Container)):
         return _moved(_filled(fill_value, shape, dtype), device)
     return _make("full", shape, fill_value, dtype=dtype, device=device)
 
@@ -93,9 +104,9 @@ def arange(start, /, stop=None, step=1, dtype=None, device=None):
 
 def linspace(start, stop, /, num=50, endpoint=True, dtype=None, device=None):
     """`num` evenly spaced numbers from start to stop (included unless endpoint is false)."""
-    if not isinstance(start, Layer) and not isinstance(stop, Layer):
+    if not isinstance(start, (Layer, Container)) and not isinstance(stop, (Layer, Container)):
         return _make("linspace", start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
-    places = creator(start if isinstance(start, Layer) else stop).linspace(0.0, 1.0, num, endpoint=endpoint)
+    places = creator(start if isinstance(start, (Layer, Container)) else stop).linspace(0.0, 1.0, num, endpoint=endpoint)
     t = reshape(places, shape=(num, *(1,) * max(ndim_of(start), ndim_of(stop))))
     y = _moved(add(multiply(start, subtract(1.0, t)), multiply(stop, t)), device)
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))
@@ -112,6 +123,11 @@ def _make_like(name, x, dtype, shape, *value, device=None):
         raise DTypeError(f"{name}_like: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
     if shape is None and isinstance(x, Layer) and UNKNOWN in shape_of(x):
         return operations["uniform"](x, value=value[0] if value else name == "ones", dtype=dtype)
+    if isinstance(x, Container) and not x.densifies:
+        raise DensifyError(
+            f"{name}_like: {describe(x)} has no dense form, and nothing says which array of its type is meant; make one from "
+            f"its leaves ({', '.join(f'x.{leaf}' for leaf in x.leaves)})"
+        )
     example = bottom(x)
     dtype = dtype_of(x) if dtype is None else dtype
     shape = shape_of(x) if shape is None else shape
@@ -128,7 +144,8 @@ def zeros_like(x, /, dtype=None, shape=None, device=None):
     if type(x) is np.ndarray and shape is None and device is None and x.dtype.kind != "O":  # the common case, unasked
         return np.zeros(x.shape, x.dtype) if dtype is None else _make_like("zeros", x, dtype, None)
     if isinstance(x, Container) and x.linear and shape is None:
-        y = tree.map(lambda leaf: zeros_like(leaf, device=device), x)
+        leaves = [zeros_like(getattr(x, name), device=device) for name in x.leaves]
+        y = rebuild(type(x), leaves, x._statics())
         return y if dtype is None else astype(y, dtype=np.dtype(dtype))
     return _make_like("zeros", x, dtype, shape, device=device)
 
@@ -145,7 +162,7 @@ def empty_like(x, /, dtype=None, shape=None, device=None):
 
 def full_like(x, /, fill_value, dtype=None, shape=None, device=None):
     """An array filled with a number, on x's device, of its dtype and shape unless others are given."""
-    if isinstance(fill_value, Layer):
+    if isinstance(fill_value, (Layer, Container)):
         shape, dtype = shape_of(x) if shape is None else shape, dtype_of(x) if dtype is None else dtype
         return _moved(_filled(fill_value, shape, dtype), device)
     return _make_like("full", x, dtype, shape, fill_value, device=device)

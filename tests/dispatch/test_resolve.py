@@ -668,3 +668,66 @@ def test_generator_suspended_inside_a_transformation():
     suspended.close()  # ends late
     assert current_depth() == 0
     assert float(pa.grad(lambda x: x * x)(3.0)) == 6.0
+
+
+# ---------------------------------------------------------------------- two array types that both claim a call
+def two_types():
+    """Two array types with products of their own with any array, and a claim on each elementwise call."""
+
+    @pa.array_type(leaves=("row",), structure_ndim=2)
+    class Rows(pa.Container):
+        """The same row n times."""
+
+        def __init__(self, row):
+            self.row = row
+
+        shape = property(lambda self: (*self.row.shape, self.row.shape[-1]))
+        dtype = property(lambda self: self.row.dtype)
+
+        def dense(self):
+            return pa.broadcast_to(pa.expand_dims(self.row, -2), shape=self.shape)
+
+    @pa.matmul.method
+    def rows_left(x: Rows, y: pa.Array, /):
+        return "left"
+
+    @pa.matmul.method
+    def rows_right(x: pa.Array, y: Rows, /):
+        return "right"
+
+    @pa.claim(pa.elementwise_family, Rows)
+    def rows_elementwise(op, *xs, **params):
+        return NotImplemented
+
+    return Rows
+
+
+def test_a_combine_rule_that_declines_makes_both_dense():
+    """As the error for the pair advises; also where the operation's own methods clash."""
+    Rows = two_types()
+    x, D, v = Rows(np.array([1.0, 2.0])), pa.Diagonal(np.array([3.0, 4.0])), np.ones(2)
+    for call in (lambda: x @ D, lambda: D @ x, lambda: x + D, lambda: D * x):
+        with pa.densify("allow"), pytest.raises(pa.AmbiguousMethodError, match="combine_rule for the whole family .which may "
+                                                "return NotImplemented: dense, guarded"):  # fmt: skip
+            call()
+    for family in (pa.bilinear_family, pa.elementwise_family):
+        pa.combine_rule(Rows, pa.Diagonal, family)(lambda op, *xs, **params: NotImplemented)
+    dense = x.dense(), D.dense()
+    for call in (lambda x, D: x @ D, lambda x, D: D @ x, lambda x, D: x + D, lambda x, D: D * x, lambda x, D: pa.less(D, x)):
+        with pa.densify("allow"):
+            np.testing.assert_array_equal(call(x, D), call(*dense))
+            found = pa.grad(lambda r: pa.sum(call(Rows(r), D) * 1.0))(x.row)
+            np.testing.assert_allclose(found, pa.grad(lambda r: pa.sum(call(Rows(r).dense(), dense[1]) * 1.0))(x.row))
+        with pa.densify("error"), pytest.raises(pa.DensifyError, match="has no method for"):
+            call(x, D)
+    assert x @ v == "left" and v @ x == "right"
+    with pa.densify("allow"):
+        np.testing.assert_array_equal(pa.jit(lambda r: Rows(r) @ D)(x.row), dense[0] @ dense[1])
+
+
+def test_a_claim_for_one_of_the_types_leaves_the_clash():
+    """Nobody has said of the pair that it may become dense."""
+    Rows = two_types()
+    pa.claim(pa.bilinear_family, Rows)(lambda op, *xs, **params: NotImplemented)
+    with pa.densify("allow"), pytest.raises(pa.AmbiguousMethodError):
+        Rows(np.ones(2)) @ pa.Diagonal(np.ones(2))
