@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dispatch import Layer, LeakedLayerError, ShapeError, StructureError, tree
+from ..dispatch import Layer, LeakedLayerError, ShapeError, StructureError, isa, tree
 from .derived import jvp, vjp
 from .differences import difference_step, numerical_jvp
 from .inputs import NoTangent, as_inputs, inexact, is_count, title
@@ -37,7 +37,7 @@ def check_grads(f, args, order=2, modes=("forward", "reverse"), eps=None, rtol=1
     if not known or not modes or set(modes) - {"forward", "reverse"}:
         raise ValueError(f'check_grads: modes are "forward" and "reverse", not {modes!r}')
     for what, given in (("eps", 1e-5 if eps is None else eps), ("rtol", rtol), ("atol", atol)):
-        if not isinstance(given, (float, int, np.number)) or not given >= 0 or what == "eps" and not given:
+        if not isa(given, (float, int, np.number)) or not given >= 0 or what == "eps" and not given:
             raise ValueError(f"check_grads: {what} is a positive number, not {given!r}")
     if not is_count(seed, 0):
         raise ValueError(f"check_grads: seed is a whole number from 0, not {seed!r}")
@@ -106,10 +106,10 @@ def _ones(x):
 
 def _result(name, f, args, places):
     """What f gives; an error if it writes to its arguments or returns a value that a transformation follows."""
-    given = tree.map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
+    given = tree.map(lambda x: x.copy() if isa(x, np.ndarray) else x, args)
     y = f(*given)
     for place, before, after in zip(places, tree.leaves(args), tree.leaves(given), strict=True):
-        if isinstance(before, np.ndarray) and not np.array_equal(before, after, equal_nan=inexact(before)):
+        if isa(before, np.ndarray) and not np.array_equal(before, after, equal_nan=inexact(before)):
             raise AssertionError(f"{name}: the function writes to its {place}; let it work on a copy (x.copy())")
     for path, v in tree.leaves_with_path(y):
         if isinstance(v, Layer):

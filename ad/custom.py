@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..dispatch import Layer, MissingRuleError, StructureError, describe, tree
+from ..dispatch import Layer, MissingRuleError, StructureError, describe, isa, tree
 from ..dispatch.calls import users_code
 from ..dsl import add
 from ..dsl.arrays import Zeros
@@ -148,8 +148,8 @@ class CustomFunction:
 
 
 def _positions(name, numbers):
-    found = (numbers,) if isinstance(numbers, int) else numbers
-    whole = lambda n: isinstance(n, (int, np.integer)) and not isinstance(n, bool)
+    found = (numbers,) if isa(numbers, int) else numbers
+    whole = lambda n: isa(n, (int, np.integer)) and not isa(n, bool)
     if not isinstance(found, (tuple, list)) or not all(map(whole, found)):
         raise StructureError(f"{name}: nondiff_argnums is a position or a tuple of positions, not {numbers!r}")
     return tuple(found)

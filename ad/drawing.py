@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..dispatch import describe, tree, unwatch, watch
+from ..dispatch import describe, isa, tree, unwatch, watch
 from ..dsl.avals import aval_of
 from ..dsl.drawing import LARGEST, Graph
 from .inputs import inexact, of_function, title
@@ -87,6 +87,6 @@ def _step(graph, places, i, node, origin):
 
 def _others(xs, parents):
     """A line on the arguments, where there are more than are followed."""
-    arrays = [x for x in (xs if isinstance(xs, tuple) else ()) if hasattr(x, "shape") or isinstance(x, (int, float, complex))]
+    arrays = [x for x in (xs if isinstance(xs, tuple) else ()) if hasattr(x, "shape") or isa(x, (int, float, complex))]
     count = len(parents) if type(parents) is tuple else 1
     return [f"of {', '.join(map(describe, arrays))}"] if len(arrays) > count else []

@@ -8,7 +8,7 @@ steps for their effect alone are kept only if an output depends on them. `polyad
 
 import numpy as np
 
-from ..dispatch import DTypeError, Layer, ShapeError, StructureError, describe, shape_of, tree
+from ..dispatch import DTypeError, Layer, ShapeError, StructureError, describe, isa, shape_of, tree
 from ..dsl import asarray
 from ..dsl.avals import Aval, dtype_of, is_number
 from ..dsl.ir import Program, Var, evaluate
@@ -29,7 +29,7 @@ def placeholder(shape=(), dtype=float, name=None):
     >>> pa.sin(x)
     Traced[0](float64[3])
     """
-    shape = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    shape = (shape,) if isa(shape, (int, np.integer)) else shape
     if not isinstance(shape, (tuple, list)) or not all(is_count(n, 0) for n in shape):
         raise ShapeError(f"placeholder: the shape is a tuple of lengths, all known, not {shape!r}")
     kind = _dtype(dtype)

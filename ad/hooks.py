@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from ..dispatch import Array, Container, MethodError, check_runs, describe, tree, users_code
+from ..dispatch import Array, Container, MethodError, check_runs, describe, isa, tree, users_code
 from ..dsl import astype, broadcast_to, expand_dims, vmap, zeros_like
 from ..dsl.avals import Aval, dtype_of, is_number, shape_of
 from ..dsl.card import case, complex_normal, linear, normal, opaque
@@ -45,7 +45,7 @@ def hook_name(f):
 
 def _own(ct):
     """The cotangent as an array or value of its own: the hook may write to what it is given, and keep what it returns."""
-    return ct.copy() if isinstance(ct, (np.ndarray, np.generic)) else unshared(ct, [ct])
+    return ct.copy() if isa(ct, (np.ndarray, np.generic)) else unshared(ct, [ct])
 
 
 def through(f, ct, x):

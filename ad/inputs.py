@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from ..dispatch import Array, DTypeError, Layer, MethodError, ShapeError, StructureError, describe, is_container, tree
+from ..dispatch import Array, DTypeError, Layer, MethodError, ShapeError, StructureError, describe, is_container, isa, tree
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.libraries import bottom
 from ..dsl.ops.create import beside, ones_like, zeros_like
@@ -35,7 +35,7 @@ def check_callable(what, f, of):
 def is_count(n, least):
     """Whether n is a whole number from `least` on."""
     try:
-        return not isinstance(n, bool) and operator.index(n) >= least
+        return not isa(n, bool) and operator.index(n) >= least
     except TypeError:
         return False
 
@@ -54,7 +54,7 @@ def one(x):
     """The unit tangent of a number."""
     if type(x) is np.float64 or type(bottom(x)) is np.float64 and dtype_of(x) == DOUBLE:  # the most usual
         return np.float64(1.0)
-    return x.dtype.type(1) if isinstance(x, np.generic) else scalar(ones_like(x))
+    return x.dtype.type(1) if isa(x, np.generic) else scalar(ones_like(x))
 
 
 def as_inputs(name, n, leaves, whole):
@@ -68,7 +68,7 @@ def as_inputs(name, n, leaves, whole):
                     f"{name}: argument {n}{tree.paths(whole)[i]} is {describe(x)}, not an array of numbers; {inside}, or "
                     "bind it with a lambda or functools.partial so that it is no argument"
                 )
-            if isinstance(x, (float, complex)) and is_number(x):
+            if isa(x, (float, complex)) and is_number(x):
                 x = np.asarray(x)[()]
             elif isinstance(x, Traced):
                 x = as_array(x)
@@ -160,7 +160,7 @@ def _positions(name, argnums, count):
     """The numbers of the arguments that `argnums` names, counted from the front."""
     positions = []
     for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        if isa(n, bool) or not isa(n, (int, np.integer)):
             raise StructureError(f"{name}: argnums is an integer or a tuple of integers, not {argnums!r}")
         if not -count <= n < count:
             raise ShapeError(

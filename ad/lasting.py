@@ -4,7 +4,10 @@ While they are followed, what Python asks of them is refused as for every layer 
 nothing follows them any more they are what they hold: operations, `print`, `float` and NumPy see the plain array.
 """
 
-from ..dispatch import settled
+import numpy as np
+
+from ..dispatch import isa, settled
+from ..dsl.operators import OF_MEMORY
 from .reverse import Reverse
 
 
@@ -34,12 +37,13 @@ def question(name, refused):
         if not self.followed:
             return getattr(settled(self), name)(*args, **kwargs)
         if name in self.answers:
-            return getattr(self.value, name)(*args, **kwargs)
+            value = self.value  # NumPy's numbers lack __complex__
+            return getattr(np.asarray(value) if isa(value, np.generic) else value, name)(*args, **kwargs)
         return refused(self, *args, **kwargs)
 
     return method
 
 
 for asked in ("__array__", "__bool__", "__complex__", "__dlpack__", "__float__", "__format__", "__index__", "__int__",
-              "__reduce_ex__", "item", "tolist"):  # fmt: skip
+              "__reduce_ex__", "item", "tolist", *OF_MEMORY):  # fmt: skip
     setattr(Lasting, asked, question(asked, getattr(Reverse, asked)))

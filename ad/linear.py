@@ -8,7 +8,7 @@ import functools
 
 import numpy as np
 
-from ..dispatch import ConcreteValueError, DTypeError, Remembered, Run, StructureError, describe, tree
+from ..dispatch import ConcreteValueError, DTypeError, Remembered, Run, StructureError, describe, isa, tree
 from ..dsl import any as any_of
 from ..dsl import multiply, not_equal
 from ..dsl.avals import Aval, aval_of
@@ -91,7 +91,7 @@ def _program(name, run, variables, outputs):
 
 def _without_masks(equations, constants):
     """The equations with plain products where masked ones have nothing to mask: what zeros meet there is known to be finite."""
-    known = {v: x for v, x in constants.items() if isinstance(x, (np.ndarray, np.generic))}
+    known = {v: x for v, x in constants.items() if isa(x, (np.ndarray, np.generic))}
     calm = {v for v, x in known.items() if np.all(np.isfinite(x))}
     nowhere_zero = {v for v, x in known.items() if np.all(x != 0)}
 

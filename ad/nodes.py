@@ -6,6 +6,7 @@ made for it and may write to.
 
 import numpy as np
 
+from ..dispatch import isa
 from ..dsl.avals import aval_of
 from ..dsl.libraries import bottom
 from ..dsl.tracing import Traced
@@ -104,7 +105,7 @@ class Selection:
 
 def _plain(ct, xs):
     """Whether a cotangent and the arguments are NumPy's, on no layer and no device, and of one dtype."""
-    if type(ct) is not np.ndarray and not isinstance(ct, np.generic):
+    if type(ct) is not np.ndarray and not isa(ct, np.generic):
         return False
     for x in xs:
         if type(x) is not np.ndarray:

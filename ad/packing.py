@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dispatch import Array, DTypeError, ShapeError, StructureError, describe, is_container, settled, tree
+from ..dispatch import Array, DTypeError, ShapeError, StructureError, describe, is_container, isa, settled, tree
 from ..dsl.arrays import Zeros
 from ..dsl.avals import aval_of, dtype_of, is_number, shape_of
 from .inputs import NoTangent, inexact
@@ -108,7 +108,7 @@ def _is_array(x):
 
 
 def _as_array(x):
-    return np.asarray(x)[()] if isinstance(x, (float, complex)) and is_number(x) else x
+    return np.asarray(x)[()] if isa(x, (float, complex)) and is_number(x) else x
 
 
 def _fitted(c, aval):

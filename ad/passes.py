@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 
-from ..dispatch import Layer, StructureError, as_tangent, describe, innermost_run, is_container, open_runs, tree, watchers
+from ..dispatch import Layer, StructureError, as_tangent, describe, innermost_run, is_container, isa, open_runs, tree, watchers
 from ..dispatch.containers import is_linear, rebuild
 from ..dsl.avals import dtype_of
 from ..dsl.axes import enclosing_axes
@@ -164,7 +164,7 @@ def _has_nan(x):
         return any([_has_nan(part) for part in parts_of(x)])
     if isinstance(x, Layer):
         return any([_has_nan(part) for part in x.parts()])
-    if isinstance(x, np.generic):
+    if isa(x, np.generic):
         return bool(x != x)
     return hasattr(x, "__array_namespace__") and bool(x.__array_namespace__().any(x != x))
 

@@ -6,6 +6,7 @@ needed for nothing else, as the count of references tells.
 
 import numpy as np
 
+from ..dispatch import isa
 from ..dsl import broadcast_to, multiply
 from ..dsl.ops.arithmetic import masked_product
 from .careful import product
@@ -24,7 +25,7 @@ def over(ct, slope, alone=ALONE):
     if type(slope) is np.ndarray:
         if count(slope) == alone + stored(slope) and _fits(slope, ct):
             return np.multiply(ct, slope, slope)
-    elif isinstance(slope, (float, int, np.generic)):
+    elif isa(slope, (float, int, np.generic)):
         if type(ct) is np.ndarray and ct.ndim and ct.size and not any(ct.strides):  # one number everywhere, as of a sum
             return broadcast_to(multiply(ct[(0,) * ct.ndim], slope), shape=ct.shape)
     elif elements(slope) and count(slope) == alone:

@@ -18,6 +18,7 @@ from ..dispatch import (
     Tangent,
     check_runs,
     describe,
+    isa,
     snapshot,
 )
 from ..dsl import add, broadcast_to, negative, subtract
@@ -360,7 +361,7 @@ def as_dense(ct, rule, x, place=None):
         if ct.densifies:
             return ct.dense()
         raise StructureError(f"{rule} returned {describe(ct)}{_for(place)}, which has no dense form, for {describe(x)}")
-    if isinstance(ct, (Tangent, tuple, list, dict, str)):
+    if isa(ct, (Tangent, tuple, list, dict, str)):
         raise StructureError(
             f"{rule} returned a {type(ct).__name__}{_for(place)} for {describe(x)}; it must return an array of that shape, "
             "or None for zero"

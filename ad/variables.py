@@ -21,6 +21,7 @@ from ..dispatch import (
     current_depth,
     describe,
     innermost_run,
+    isa,
     settled,
     tree,
 )
@@ -38,13 +39,18 @@ class Variable(Lasting):
     """A variable, or a result computed from variables. `polyad.variable(x)` makes variables."""
 
     __slots__ = ()
-    answers = ("item", "tolist")
+    answers = ("__bool__", "__complex__", "__float__", "__format__", "__index__", "__int__", "item", "tolist")
 
     def __init__(self, value, run, index):
         self.value, self.run = value, run
         if not isinstance(index, Node):
             index, run.local.last = run.local.last, None  # which would hold all that it came from
         self.index = index
+
+    def standing(self):
+        """Of a variable without axes a number, as it was most probably given: it is kept as an array."""
+        kind = super().standing()
+        return self.dtype.type if kind is np.ndarray and not self.shape and self.is_leaf else kind
 
     followed = property(lambda self: recording.get(), doc="Whether operations are recorded, as everywhere but in `no_grad`.")
     is_leaf = property(lambda self: type(self.index) is Leaf, doc="Whether this is a variable, not a result.")
@@ -126,7 +132,7 @@ class Variable(Lasting):
 
     def __reduce_ex__(self, protocol):
         if self.is_leaf:
-            return variable, (np.array(self.value) if isinstance(self.value, np.ndarray) else self.value,)
+            return variable, (np.array(self.value) if isa(self.value, np.ndarray) else self.value,)
         raise StructureError(f"{shown(self)}: a result of variables cannot be pickled with its record; pickle x.detach()")
 
 
@@ -140,7 +146,7 @@ def _refused(what):
     return refuse
 
 
-for asked in ("__array__", "__complex__", "__dlpack__", "__float__"):
+for asked in ("__array__", "__dlpack__"):
     setattr(Variable, asked, question(asked, _refused(asked.strip("_"))))
 VariableRun.kind = Variable
 variables_run = VariableRun()
@@ -209,7 +215,7 @@ def _made(value):
 
 def _kept(value):
     """An array of a variable's own, which nobody can write to (a number as an array without axes)."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isa(value, (np.ndarray, np.generic)):
         value = np.array(value)
         value.flags.writeable = False
         return value

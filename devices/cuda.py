@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from ..dispatch import CUDA, HostArray, lazy_libraries, register_device_of
+from ..dispatch import CUDA, HostArray, isa, lazy_libraries, register_device_of
 from ..dsl.libraries import creator, host_copy
 from .cuda_codegen import install_call
 from .device import Device, place, register_devices
@@ -57,7 +57,7 @@ def on_its_device(cupy, kernel):
 
     @functools.wraps(kernel)
     def run(*args, **params):
-        ordinal = next(x.device.id for x in args if isinstance(x, cupy.ndarray))
+        ordinal = next(x.device.id for x in args if isa(x, cupy.ndarray))
         if cupy.cuda.runtime.getDevice() == ordinal:
             return kernel(*args, **params)
         with cupy.cuda.Device(ordinal):

@@ -7,7 +7,7 @@ from and to the host (`@place.method` for a NumPy array and `Device[NPU]`, `@hos
 
 import numpy as np
 
-from ..dispatch import CPU, Container, DeviceKind, DeviceMismatchError, Layer, PolyadError, describe, generic, tree
+from ..dispatch import CPU, Container, DeviceKind, DeviceMismatchError, Layer, PolyadError, describe, generic, isa, tree
 from ..dispatch.kinds import lookup_device_of, lookup_kind
 from ..dsl.card import case, linear, normal
 from ..dsl.libraries import Scalar, bottom, creator, host_copy, namespace
@@ -187,7 +187,7 @@ def place(x, device, /):
 
 @place.method
 def place_over_host(x: object, device: Device, /):
-    if isinstance(x, np.ndarray):
+    if isa(x, np.ndarray):
         raise DeviceError(f"to_device: no way from the host to {device}; add one with @polyad.devices.place.method")
     if lookup_device_of(type(x)) is not None and device_of(x) == device:
         return x
@@ -220,7 +220,7 @@ def to_device_tree(x: object, /, device):
     if len(leaves) == 1 and leaves[0] is x:
         return (
             x
-            if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+            if isa(x, (bool, int, float, complex)) and not isa(x, np.generic)
             else place(x, usable(device))
         )
     return tree.unflatten(structure, [to_device(leaf, device) for leaf in leaves])

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from ..dispatch import Array, AxisError, DTypeError, HostArray, LinAlgError, PolyadError, ShapeError, describe
+from ..dispatch import Array, AxisError, DTypeError, HostArray, LinAlgError, PolyadError, ShapeError, describe, isa
 from ..dispatch.layers import ArrayMeta
 from ..dsl import operations
 from ..dsl.avals import shape_of
@@ -120,7 +120,7 @@ def common_kernels(xp):
         return y if y.shape == np.shape(x) else xp.broadcast_to(y, np.broadcast_shapes(y.shape, np.shape(x)))
 
     def stop_gradient(x):
-        return xp.asarray(x)[()] if isinstance(x, (bool, int, float, complex)) else x
+        return xp.asarray(x)[()] if isa(x, (bool, int, float, complex)) else x
 
     def reshape(x, shape, copy=None):
         return xp.reshape(x, shape) if copy is None else _reshaped(xp, x, shape, copy)
@@ -170,7 +170,7 @@ def small_broadcast(xp):
     """`broadcast_to` for a library on the host: a small copy costs less than making a view of repeated elements."""
 
     def general(x, shape):
-        shape = shape if type(shape) is tuple else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        shape = shape if type(shape) is tuple else (shape,) if isa(shape, (int, np.integer)) else tuple(shape)
         x = xp.asarray(x)
         if math.prod(shape) > 4096:
             return xp.broadcast_to(x, shape) if x.ndim or x.dtype.hasobject else _repeated(x, shape)

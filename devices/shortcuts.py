@@ -8,12 +8,13 @@ import numbers
 
 import numpy as np
 
+from ..dispatch import isa
 from ..dsl import operations
 
 
 def _plain(*values):
     """Whether parameters are numbers and NumPy arrays, or left out."""
-    return all(v is None or isinstance(v, (numbers.Number, np.generic)) or type(v) is np.ndarray for v in values)
+    return all(v is None or isa(v, (numbers.Number, np.generic)) or type(v) is np.ndarray for v in values)
 
 
 def _elsewhere(value):
@@ -69,7 +70,7 @@ def _uneven(x, y, axis):
     """Not two arrays of one length along the axis, or of numbers for which BLAS has no inner product."""
     if not (type(x) is type(y) is np.ndarray and x.dtype.char in "fdFD" and y.dtype.char in "fdFD"):
         return True
-    within = isinstance(axis, int) and all([-a.ndim <= axis < a.ndim for a in (x, y)])
+    within = isa(axis, int) and all([-a.ndim <= axis < a.ndim for a in (x, y)])
     return not within or x.shape[axis] != y.shape[axis]
 
 

@@ -45,22 +45,20 @@ from .layers import (
     captured,
     check_runs,
     current_depth,
-    dtype_of,
     innermost_run,
     is_library,
-    is_number,
     layers_of,
-    ndim_of,
     open_runs,
     refuse,
     settled,
     several,
-    shape_of,
     snapshot,
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
+from .questions import dtype_of, is_number, ndim_of, shape_of
 from .next_methods import call_next, invoke
 from .resolve import lazy_libraries
 from .rule_methods import RuleTable
+from .standing import isa
 
 __all__ = [name for name in dir() if not name.startswith("_")]

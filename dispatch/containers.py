@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from . import tree
 from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
 from .layers import Array, warn
+from .standing import isa
 
 _mode = ContextVar("polyad_densify", default="warn")
 
@@ -176,7 +177,7 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
 
 def is_container(x):
     """Whether x is a container: the unit at which trees of arrays are cut for mapping."""
-    return isinstance(x, Container)
+    return isa(x, Container)
 
 
 def is_linear(x):

@@ -21,6 +21,8 @@ import numpy as np
 
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
 from .generic import clear_all
+from .refusals import reason
+from .standing import Standing, set_class
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _package = str(Path(__file__).parent.parent / "_")[:-1]  # as the files of its code name it, links and all; with the separator
@@ -28,7 +30,12 @@ _lock = threading.Lock()
 
 
 class ArrayMeta(ABCMeta):
-    """Makes `Array.register(T)` seen by the next call of every generic function."""
+    """Makes `Array.register(T)` seen by the next call of every generic function, and asks values for their own type."""
+
+    __faithful__ = True  # for plum: types decide
+
+    def __instancecheck__(cls, x):
+        return cls.__subclasscheck__(type(x))  # not what x stands for
 
     def register(cls, subclass):
         super().register(subclass)
@@ -71,12 +78,26 @@ def _while_open(concrete):
     def checked(self):
         if self.run.closed and not self.lasting:
             raise self.run.leaked()
-        return concrete(self)
+        try:
+            return concrete(self)
+        except ConcreteValueError as error:
+            _note(self, error)
+            raise
 
     return checked
 
 
-class Layer(Array):
+class LayerMeta(ArrayMeta):
+    """Of classes that show `collections.abc` none of its methods: whether a value can be iterated over its number of axes says,
+    so that the class of the plain value in its place is asked (standing.py)."""
+
+    __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})
+
+
+_own = type.__dict__["__dict__"].__get__  # what a class itself defines
+
+
+class Layer(Standing, Array, metaclass=LayerMeta):
     """Base class of layer values. `depth` is the nesting depth of the transformation, `run` its one execution.
 
     In-place code rebinds a value (`become`): the object a user holds takes the state of another value. So whatever is
@@ -130,6 +151,11 @@ class Layer(Array):
         """This value as a plain NumPy array for Python's control flow, if it has one."""
         raise NotImplementedError
 
+    def standing(self):
+        """The class of the plain value in whose place it is, for Python's type tests (standing.py)."""
+        below = self.below
+        return below.standing() if Layer in type(below).__mro__ else type(below)
+
     def __repr__(self):
         return f"{type(self).__name__}({self.below!r})"
 
@@ -163,7 +189,7 @@ def _restating(state):
 def become(x, y):
     """Rebind a layer value: from here on x is what y is, for everyone who holds x."""
     if type(x) is not type(y):
-        x.__class__ = type(y)  # a value that is the same in all lanes, written to in some of them
+        set_class(x, type(y))  # a value that is the same in all lanes, written to in some of them
     type(y).restate(x, y)
 
 
@@ -202,11 +228,10 @@ class Run:
     Closing it makes every later operation on its values a `LeakedLayerError`.
     """
 
-    __slots__ = ("__weakref__", "closed", "depth", "inner", "name", "outer", "place")
+    __slots__ = ("__weakref__", "closed", "depth", "inner", "name", "outer", "place", "refusal")
 
     def __init__(self, name):
-        self.name = name
-        self.closed = False
+        self.name, self.closed, self.refusal = name, False, None
         self.inner = None  # the trace inside that records what is done with its values: `capture(generic, args, params)`
         self.place = caller()
 
@@ -232,6 +257,10 @@ class Run:
                 "innermost transformation: they must end in the order opposite to their beginning; a generator "
                 "suspended inside one must be finished before it ends"
             )
+        refusal, self.refusal = self.refusal, None
+        why = reason(error, traceback, refusal, is_library)
+        if why is not None:
+            raise why.with_traceback(traceback) from None
 
     @contextlib.contextmanager
     def outside(self):
@@ -320,7 +349,7 @@ def several(y, parts):
 
 def check_level(generic, y, cls):
     """A rule that a transformation runs gives values of what is around it."""
-    if isinstance(y, Layer) and type(y).depth >= cls.depth:
+    if Layer in type(y).__mro__ and type(y).depth >= cls.depth:
         raise MutationError(
             f"{generic.name}: its rule returned a {type(y).__name__} while it computed the value inside a {cls.__name__}; "
             "in rules, create arrays like an argument, polyad.zeros_like(x, shape=…), not with polyad.zeros(shape)"
@@ -383,41 +412,15 @@ def refuse(x, what, advice):
     """Raise: Python asked `what` of a followed value, which would drop what the transformation follows."""
     if x.run.closed:
         raise x.run.leaked()
-    raise ConcreteValueError(
+    error = ConcreteValueError(
         f"{what} of a {type(x).__name__} of {x.dtype}{list(x.shape)}: the number alone would lose what the "
         f"transformation follows; {advice}"
     )
+    _note(x, error)
+    raise error
 
 
-# ---------------------------------------------------------------------- questions to any array
-def shape_of(x):
-    """Shape of an array, layer value or number."""
-    try:
-        return x.shape
-    except AttributeError:
-        return np.shape(x)
-
-
-def dtype_of(x):
-    """NumPy's dtype of an array, layer value or number (Python numbers: that of NumPy's array of them)."""
-    try:
-        dtype = x.dtype
-    except AttributeError:
-        return np.asarray(x).dtype
-    return dtype if isinstance(dtype, np.dtype) else _named_dtype(dtype)
-
-
-@functools.cache
-def _named_dtype(dtype):
-    """NumPy's dtype of the same name as another library's, such as `torch.float32`."""
-    return np.dtype(str(dtype).rpartition(".")[2])
-
-
-def ndim_of(x):
-    """Number of axes of an array, layer value or number."""
-    return len(shape_of(x))
-
-
-def is_number(x):
-    """A Python number, which follows the other operand's dtype (NEP 50)."""
-    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+def _note(x, error):
+    """Remember what refuses Python's question until the transformation is left: C code may raise its own error instead."""
+    if x.depth:  # not that of variables, which nobody leaves
+        x.run.refusal = error, caller()

@@ -14,6 +14,7 @@ from .kinds import common_device, lookup_kind
 from .layers import Array
 from .order import subclass_token
 from .resolve import lookup
+from .standing import isa
 
 LEADING = {"jvp": ("dxs", "y"), "vjp": ("ct", "y")}
 
@@ -68,7 +69,7 @@ class RuleMethods(Generic):
 
     def chosen(self, args):
         """The rule for these arguments, without layers around them, or None. Raises AmbiguousMethodError."""
-        types = tuple([np.ndarray if isinstance(x, np.generic) else type(x) for x in args])
+        types = tuple([np.ndarray if isa(x, np.generic) else type(x) for x in args])
         key = (types, subclass_token())
         slot = self.table.get(key, self)
         if slot is self:

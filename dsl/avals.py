@@ -20,6 +20,7 @@ from ..dispatch import (
     describe,
     dtype_of,
     is_number,
+    isa,
     ndim_of,
     shape_of,
 )
@@ -91,7 +92,7 @@ def reduced_axes(name, x, axis):
 def normalize_axis(name, axis, ndim):
     """A non-negative axis number below ndim. Raises ShapeError, AxisError if it is out of range."""
     whole = None
-    if hasattr(axis, "__index__") and not isinstance(axis, (bool, np.bool_)):
+    if hasattr(axis, "__index__") and not isa(axis, (bool, np.bool_)):
         with suppress(TypeError):  # an array of several
             whole = axis.__index__()
     if whole is None:
@@ -118,6 +119,12 @@ def eval_shape(op, *xs, **params):
 def number_kind(x):
     """The type of a Python number, or of a traced value that stands for one; else None."""
     return type(x) if is_number(x) else getattr(getattr(x, "var", None), "weak", None)
+
+
+def standing_of(x):
+    """What an argument stands for, where shape and dtype do not tell (an array without axes, a value of another library)."""
+    kind = x.standing() if isinstance(x, Layer) else type(x)
+    return kind if issubclass(kind, np.ndarray) and not shape_of(x) else None
 
 
 def infer(function, avals, params):

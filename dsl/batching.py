@@ -236,6 +236,11 @@ class _Lanes(Layer):
         """The value one layer down."""
         return self.value
 
+    def standing(self):
+        """As a loop's `x[k]`: numbers of NumPy's where no axis is left."""
+        kind = super().standing()
+        return self.dtype.type if kind is np.ndarray and not self.shape else kind
+
     def __repr__(self):
         return f"{type(self).__name__}({self.dtype}{list(self.shape)})"
 
@@ -322,7 +327,7 @@ class Batched(_Lanes):
         if len(answers) == 0:
             return self.run.undetermined(answers)
         if answers.dtype.kind in "fc":
-            refuse(self, "the value", "lanes can be split by booleans and integers only")
+            refuse(self, "the value", "lanes can be split by booleans and integers only, such as x.astype(int)")
         rows = answers.reshape(len(answers), -1)
         groups = {}
         for lane, row in enumerate(map(bytes, np.ascontiguousarray(rows))):
@@ -338,7 +343,7 @@ class Batched(_Lanes):
         """As `concrete` under jit, which asks for the answers in their order, and for that of the first lane: so what is
         recorded holds wherever as many lanes give each answer."""
         if self.dtype.kind in "fc":
-            refuse(self, "the value", "lanes can be split by booleans and integers only")
+            refuse(self, "the value", "lanes can be split by booleans and integers only, such as x.astype(int)")
         order = argsort(self.value)
         first, *answers = concrete(concatenate([self.value[:1], index(self.value, order, spec=("array",))]))
         answers = np.asarray(answers)

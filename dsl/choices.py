@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..dispatch import ShapeError, describe
+from ..dispatch import ShapeError, describe, isa
 from .avals import ndim_of, normalize_axis, shape_of
 from .draws import draw_shape, fitted, half_open, inside, randint
 from .keys import check_one_key, listed, words
@@ -25,7 +25,7 @@ def permutation(key, x, axis=0):
     key: a key. x: array, whose derivative follows its elements, or int. Raises ShapeError, DTypeError.
     """
     check_one_key("permutation", key)
-    if isinstance(x, (int, np.integer)):
+    if isa(x, (int, np.integer)):
         return argsort(words(key, listed("permutation", x)))
     axis = normalize_axis("permutation", axis, ndim_of(x))
     return take(x, argsort(words(key, (shape_of(x)[axis],))), axis=axis)
@@ -43,7 +43,7 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0):
     (3,)
     """
     shape = draw_shape("choice", key, shape)
-    integer = isinstance(a, (int, np.integer))
+    integer = isa(a, (int, np.integer))
     n = int(a) if integer else shape_of(a)[normalize_axis("choice", axis, ndim_of(a))]
     size = math.prod(shape)
     if size and (n == 0 or not replace and size > n):

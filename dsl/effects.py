@@ -10,7 +10,7 @@ import string
 
 import numpy as np
 
-from ..dispatch import ConcreteValueError, DTypeError, StructureError, describe, tree
+from ..dispatch import ConcreteValueError, DTypeError, StructureError, describe, isa, tree
 from .avals import Aval, aval_of, dtype_of
 from .ops.effects import Caller, effect_call, name_of, pure_call
 
@@ -94,7 +94,7 @@ def _announced(name, x):
         if not _is_array(x):
             raise DTypeError(f"{name}: result is {describe(x)}; give an Aval, polyad.Aval((3,), float), or a tree of them")
         x = aval_of(x)
-    shape = (x.shape,) if isinstance(x.shape, int) else tuple(x.shape)
+    shape = (x.shape,) if isa(x.shape, int) else tuple(x.shape)
     return Aval(shape, np.dtype(x.dtype))
 
 
@@ -133,7 +133,7 @@ class Print(Caller):
         self.text, self.count, self.names = text, count, tuple(names)
 
     def __call__(self, *args):  # one more where there are none
-        args = [Shown(x) if isinstance(x, np.ndarray) and x.ndim else x for x in args]
+        args = [Shown(x) if isa(x, np.ndarray) and x.ndim else x for x in args]
         print(self.text.format(*args[: self.count], **dict(zip(self.names, args[self.count :]))))
 
     def as_code(self, source):

@@ -5,7 +5,7 @@ NumPy's own cannot follow: brackets of an object of NumPy's ask nobody else. Ran
 
 import numpy as np
 
-from ..dispatch import ShapeError
+from ..dispatch import ShapeError, isa
 from .avals import dtype_of, is_number, ndim_of
 from .ops.create import arange, asarray, linspace
 from .ops.shape import concatenate, expand_dims, moveaxis, reshape
@@ -58,7 +58,7 @@ class Joiner:
 def _range(s):
     """The numbers of a slice, as NumPy reads it in brackets."""
     start, step = 0 if s.start is None else s.start, s.step
-    if isinstance(step, complex):
+    if isa(step, complex):
         return linspace(start, s.stop, num=int(abs(step)))
     return arange(start, s.stop, 1 if step is None else step)
 

@@ -18,13 +18,14 @@ class Var:
 
     lanes: for a trace inside a map, axis name -> whether the value is the same in all lanes by a collective; without the
     axes of which it knows nothing. origin: in an explicit graph, which has no list of equations, what it comes from.
-    weak: the Python type of a number, which follows the dtype of what it meets; else None.
+    weak: the Python type of a number, which follows the dtype of what it meets; else None. standing: the class of the plain
+    value in its place, for type tests, where shape and dtype do not tell; else None.
     """
 
-    __slots__ = ("aval", "lanes", "origin", "weak")
+    __slots__ = ("aval", "lanes", "origin", "standing", "weak")
 
-    def __init__(self, aval, lanes=(), weak=None):
-        self.aval, self.lanes, self.weak = aval, dict(lanes), weak
+    def __init__(self, aval, lanes=(), weak=None, standing=None):
+        self.aval, self.lanes, self.weak, self.standing = aval, dict(lanes), weak, standing
 
 
 class Equation:

@@ -7,7 +7,7 @@ it can be mapped over, traced, sent to another device or process.
 
 import numpy as np
 
-from ..dispatch import DTypeError, Layer, PolyadWarning, ShapeError, describe
+from ..dispatch import DTypeError, Layer, PolyadWarning, ShapeError, describe, isa
 from ..dispatch.layers import open_runs, warn
 from .avals import dtype_of
 from .batching import LanesRun
@@ -36,7 +36,7 @@ def key(seed):
     >>> pa.random.key(7)
     array([7, 0], dtype=uint64)
     """
-    if isinstance(seed, int) and not isinstance(seed, bool):
+    if isa(seed, int) and not isa(seed, bool):
         return asarray([seed % 2**64, (seed >> 64) % 2**64], dtype=KEY)
     check_integer("key", "seed", seed)
     low = astype(seed, dtype=KEY)
@@ -69,7 +69,7 @@ def fold_in(key, data):
     """
     check_one_key("fold_in", key)
     check_integer("fold_in", "data", data)
-    if isinstance(data, int):
+    if isa(data, int):
         data = asarray(data % 2**64, dtype=KEY)
     if data.shape:
         raise ShapeError(f"fold_in: data is {describe(data)}, not one number; map over it with polyad.vmap")
@@ -92,7 +92,7 @@ def check_one_key(name, key):
 
 def check_integer(name, argument, x):
     """Refuse what is no integer or array of integers."""
-    if isinstance(x, (bool, float, complex, str, list, tuple)) or dtype_of(x).kind not in "iu":
+    if isa(x, (bool, float, complex, str, list, tuple)) or dtype_of(x).kind not in "iu":
         raise DTypeError(f"{name}: {argument} is {describe(x)}; give an int or an integer array")
 
 

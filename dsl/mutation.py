@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dispatch import Container, DTypeError, Layer, MutationError, ShapeError, describe, is_container, shape_of, type_name
+from ..dispatch import Container, DTypeError, Layer, MutationError, ShapeError, describe, is_container, isa, shape_of, type_name
 from .avals import dtype_of, ndim_of
 from .ops.compare import where
 from .ops.complex import astype
@@ -42,7 +42,7 @@ def _is_part(v, x, spec):
 
 def _is_mask(x, key, v):
     """Whether to write one value, or one row, wherever a mask says; not as many values as it selects."""
-    if not isinstance(key, (np.ndarray, Layer, bool, np.bool_)) or dtype_of(key).kind != "b":
+    if not isa(key, (np.ndarray, Layer, bool, np.bool_)) or dtype_of(key).kind != "b":
         return False
     return shape_of(x)[: ndim_of(key)] == shape_of(key) and ndim_of(v) <= ndim_of(x) - ndim_of(key)
 
@@ -98,4 +98,4 @@ def is_number_like(x):
         x = x.below
         if x is None or ndim_of(x):  # not to be seen under a trace or lanes; scalars are the rule
             return True
-    return not isinstance(x, np.ndarray)
+    return not isa(x, np.ndarray)

@@ -18,6 +18,7 @@ from ..dispatch import (
     describe,
     dtype_of,
     is_number,
+    isa,
     step,
     stepping,
     tree,
@@ -53,7 +54,7 @@ class debug_nans:
 
     def __init__(self, on=True, inf=False):
         for what, given in (("on", on), ("inf", inf)):
-            if not isinstance(given, (bool, np.bool_)):
+            if not isa(given, (bool, np.bool_)):
                 raise MethodError(
                     f"debug_nans: {what} is True or False, not {describe(given)}; for a function write "
                     "`with polyad.debug_nans(): f(x)`"
@@ -129,7 +130,7 @@ def _parts(x, runs=(), tangent_of=None):
 
 def _bad(x, inf):
     """Where an array has NaNs (inf: infinities), as a NumPy array."""
-    plain = is_number(x) or isinstance(x, (np.ndarray, np.generic))
+    plain = is_number(x) or isa(x, (np.ndarray, np.generic))
     if plain:
         return np.asarray(np.isinf(x) if inf else np.isnan(x))
     with stepping("check", "debug_nans"):

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from ..dispatch import Array, Container, DTypeError, Layer, MissingRuleError, MutationError, describe, is_container, tree
+from ..dispatch import Array, Container, DTypeError, Layer, MissingRuleError, MutationError, describe, is_container, isa, tree
 from . import inplace, numpy_answers, numpy_signatures, numpy_ufuncs
 from .avals import dtype_of
 from .card import operations, outside
@@ -74,7 +74,7 @@ def _register_special():
 
 
 def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
-    if any(not isinstance(x, Array) and hasattr(type(x), "__array_ufunc__") for x in inputs):
+    if any([not isa(x, Array) and hasattr(type(x), "__array_ufunc__") for x in inputs]):
         return NotImplemented  # another library's array: it may know what to do with ours
     op = _find(ufunc)
     name = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
@@ -175,7 +175,7 @@ def _spelled_by_numpy(name, self, function, op, args, kwargs):
 
 def _listed(x):
     """An array argument; NumPy takes lists of numbers for arrays, so here they are."""
-    return create.asarray(x) if isinstance(x, (list, tuple)) else x
+    return create.asarray(x) if isa(x, (list, tuple)) else x
 
 
 def _in_dtype(name, op, xs, dtype, params):

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from ..dispatch import Array, Container, Layer, ShapeError, refuse, snapshot
+from ..dispatch import Array, Container, Layer, ShapeError, isa, refuse, snapshot
 from ..dispatch.containers import densified
 from ..dispatch.errors import MethodError
 from . import inplace, mutation, views
@@ -76,6 +76,15 @@ METHODS = {
 }  # fmt: skip
 
 
+# Methods of NumPy's arrays about their memory -> what to write instead.
+OF_MEMORY = {
+    **dict.fromkeys(("byteswap", "dump", "dumps", "getfield", "setfield", "tobytes", "tofile"), "return the value instead"),
+    "view": "x.astype(dtype) converts, and x[...] shares elements",
+    "resize": "use x.reshape or polyad.concatenate",
+    "partition": "use x.sort()",
+    "argpartition": "use x.argsort()",
+    "choose": "use polyad.take or polyad.where",
+}
 BY_NAME = ("argmax", "argmin", "argsort", "compress", "cumprod", "cumsum", "diagonal", "nonzero", "repeat", "searchsorted",
            "std", "trace", "var")  # fmt: skip  # methods of the same name as their operation
 LARGEST = 2**63  # beyond the integers of NumPy
@@ -122,10 +131,18 @@ def _iterate(self):
     return (self[i] for i in range(self.shape[0]))
 
 
+class _NoLength(TypeError, AttributeError):
+    """Of a value without axes: `len(x)` is a TypeError, and `hasattr(x, "__len__")` false, as of a number."""
+
+
 def _length(self):
     if not ndim_of(self):
-        raise TypeError(f"len() of {type(self).__name__} of an array without axes")
+        raise _NoLength(f"len() of {type(self).__name__} of an array without axes")
     return self.shape[0]
+
+
+def _length_of_layer(self):
+    return _length.__get__(self) if ndim_of(self) or hasattr(self.standing(), "__len__") else _length(self)
 
 
 def _conj(self):
@@ -217,7 +234,7 @@ def _refused(name, what, advice):
         if plain is None:
             refuse(self, what, advice)
         value = plain(self, what)
-        return getattr(np.asarray(value) if is_number(value) else value, name)(*args, **kwargs)
+        return getattr(np.asarray(value) if isa(value, np.generic) or is_number(value) else value, name)(*args, **kwargs)
 
     return method
 
@@ -238,7 +255,7 @@ def install():
     for name, op in METHODS.items():
         setattr(Array, name, op)
     Array.reshape, Array.transpose, Array.copy = _reshape, _transpose, _copy
-    Array.__round__, Array.__contains__ = signs.round, _contains
+    Array.__round__ = signs.round
     Layer.__round__, Layer.__trunc__ = _round, _int
     Layer.__floor__, Layer.__ceil__ = [lambda self, name=name: int(operations[name](self)) for name in ("floor", "ceil")]
     Layer.__copy__, Layer.__deepcopy__ = _copy, lambda self, memo: _copy(self)
@@ -251,7 +268,10 @@ def install():
     views.install()
     Array.conj = Array.conjugate = _conj
     Array.flatten = _flatten
-    Array.__getitem__, Array.__iter__, Array.__len__ = indexing.getitem, _iterate, _length
+    Array.__getitem__ = indexing.getitem
+    for kind in (Container, Layer):  # each by itself, as layers alone do not show them
+        kind.__contains__, kind.__iter__ = _contains, _iterate
+    Container.__len__, Layer.__len__ = _length, property(_length_of_layer)
     Array.__array_priority__ = 1000
     Array.__hash__ = object.__hash__
     Array.T = property(lambda self: shape.transpose(self), doc="The array with its axes reversed.")
@@ -264,8 +284,11 @@ def install():
 
 
 def _install_conversions():
-    buffers = "polyad.zeros(shape) or np.zeros_like(followed value) where it is to be written into a buffer"
-    keep = f"stay inside the transformation with polyad's operations, cut it off with polyad.stop_gradient, or use {buffers}"
+    buffers = "make an array that it is written into (b[0] = x) with polyad.zeros(shape) or np.zeros_like(followed value)"
+    keep = (
+        "stay inside the transformation with polyad's operations or NumPy's (np.sin, not math.sin), cut it off with "
+        f"polyad.stop_gradient, or {buffers}"
+    )
     Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
     Layer.__int__ = _int
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
@@ -274,9 +297,11 @@ def _install_conversions():
     Layer.__array__ = _refused(
         "__array__",
         "a NumPy array",
-        "np.asarray, np.array([x, …]), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
-        f"polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {buffers}",
+        "np.asarray, np.array([x, …]), np.full(3, x), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
+        f"polyad.full, polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {buffers}",
     )
+    for name in OF_MEMORY:
+        setattr(Layer, name, _refused(name, f".{name}()", f"{OF_MEMORY[name]}; for the array alone use polyad.stop_gradient"))
     Layer.__dlpack__ = _refused("__dlpack__", "DLPack export", keep)
     Container.__bool__ = _truth_of_container
     Container.__array__ = _dense_array

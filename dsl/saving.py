@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dispatch import Layer, StructureError, tree
+from ..dispatch import Layer, StructureError, isa, tree
 from .avals import Aval, is_number
 from .axes import AxisName
 from .card import operations, outside
@@ -103,7 +103,7 @@ class _Writer:
         values = host_copy(x)
         values = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(np.shape(values))
         raw = values.tobytes()
-        self.arrays.append([values.dtype.str, list(values.shape), self.end, self.end + len(raw), not isinstance(x, np.ndarray)])
+        self.arrays.append([values.dtype.str, list(values.shape), self.end, self.end + len(raw), not isa(x, np.ndarray)])
         self.data.append(raw)
         self.end += len(raw)
         return len(self.arrays) - 1
@@ -116,7 +116,7 @@ class _Writer:
 
     def value(self, x):
         """A parameter or number in JSON: what JSON has by itself, all else a list that begins with its kind."""
-        if x is None or isinstance(x, (bool, str)):
+        if x is None or isa(x, (bool, str)):
             return x
         if is_number(x):
             return _number(x)
@@ -134,7 +134,7 @@ class _Writer:
             return ["aval", *_aval(x)]
         if isinstance(x, AxisName):
             return ["axis", _name(x.name), x.size]
-        if isinstance(x, (np.generic, np.ndarray)):
+        if isa(x, (np.generic, np.ndarray)):
             return ["array", self.array(x)]
         for name, (cls, attributes) in OBJECTS.items():
             if type(x) is cls:
@@ -147,9 +147,9 @@ def _refused(what):
 
 
 def _number(x):
-    if isinstance(x, int):
+    if isa(x, int):
         return ["int", str(x)]
-    return ["float", x.hex()] if isinstance(x, float) else ["complex", x.real.hex(), x.imag.hex()]
+    return ["float", x.hex()] if isa(x, float) else ["complex", x.real.hex(), x.imag.hex()]
 
 
 def _dtype(dtype):
@@ -163,7 +163,7 @@ def _aval(aval):
 
 
 def _name(name):
-    if not isinstance(name, (str, int)):
+    if not isa(name, (str, int)):
         raise _refused(f"an axis is named {name!r}; use text")
     return name
 

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from ..dispatch import HostArray, RegistrationError, describe
+from ..dispatch import HostArray, RegistrationError, describe, isa
 from .card import elementwise
 from .numpy_protocol import answer_for
 
@@ -71,7 +71,7 @@ def _check(function, partials, name):
             f"partials=[…], a list, not {describe(partials)}"
         )
     for p in partials:
-        if not (callable(p) or p is None or isinstance(p, (int, float)) and p in (1, -1)):
+        if not (callable(p) or p is None or isa(p, (int, float)) and p in (1, -1)):
             raise RegistrationError(
                 f"scalar_rule({name}): a partial derivative is a function (y, *xs), 1, -1 or None, not {describe(p)}"
             )

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from ..dispatch import ConcreteValueError, Layer
+from ..dispatch import ConcreteValueError, Layer, isa
 from .avals import Aval, infer, is_number
 from .card import programs_in
 from .inlining import inlined
@@ -239,8 +239,8 @@ def _function(f):
 
 def number(v):
     """A Python number as an expression, infinities, NaNs and signed zeros included."""
-    if isinstance(v, complex):
+    if isa(v, complex):
         return f"complex({number(v.real)}, {number(v.imag)})"
-    if isinstance(v, float) and not math.isfinite(v):
+    if isa(v, float) and not math.isfinite(v):
         return "np.nan" if math.isnan(v) else "np.inf" if v > 0 else "-np.inf"
     return repr(v)

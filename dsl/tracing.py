@@ -11,6 +11,7 @@ from ..dispatch import (
     Array,
     ConcreteValueError,
     DTypeError,
+    HostArray,
     Layer,
     Run,
     check_runs,
@@ -22,7 +23,7 @@ from ..dispatch import (
     snapshot,
     tree,
 )
-from .avals import Aval, aval_of, dtype_of, infer, is_number
+from .avals import Aval, aval_of, dtype_of, infer, is_number, standing_of
 from .axes import enclosing_axes
 from .batching import lanes_of
 from .card import operations
@@ -53,6 +54,13 @@ class Traced(Layer):
         return self.var.lanes
 
     below = None
+
+    def standing(self):
+        """A Python number, an array of the library for which is traced, or what has no axes: a number of NumPy's."""
+        var, library = self.var, type(self.run.example)
+        host = issubclass(library, (HostArray, type(None)))
+        plain = np.ndarray if var.aval.shape else var.aval.dtype.type
+        return var.weak or var.standing or (plain if host else library)
 
     def concrete(self):
         return self.run.answer(self)
@@ -418,27 +426,28 @@ def make_ir(f):
       return c
     """
 
-    @functools.wraps(f)
-    def trace(*args):
-        name = getattr(f, "__name__", type(f).__name__).strip("<>")
-        leaves, structure = tree.flatten(args)
-        with TraceRun(f"make_ir({name})", next((x for x in leaves if not isinstance(x, Scalar)), None)) as run:
-            weak = [type(x) if is_number(x) else None for x in leaves]
-            inputs = [Var(_input_aval(name, i, x), lanes_of(x), weak[i]) for i, x in enumerate(leaves)]
-            out = f(*tree.unflatten(structure, [Traced[run.depth](var, run) for var in inputs]))
-            results, out_structure = tree.flatten(out)
-            outputs = [run.atom(x) for x in results]
-            check_sealed(run.seals, run.name, "the trace, as a constant,")
-        equations, needed = without_dead_code(run.equations, outputs)
-        constants = [pair for pair in run.constants.values() if pair[0] in needed]
-        return Program(name, inputs, constants, equations, outputs, structure, out_structure)
+    name = getattr(f, "__name__", type(f).__name__).strip("<>")
+    return functools.wraps(f)(lambda *args: traced(f"make_ir({name})", name, f, args))
 
-    return trace
+
+def traced(title, name, f, args):
+    """The program of this name that a function is for such arguments. title: of the call, for errors."""
+    leaves, structure = tree.flatten(args)
+    with TraceRun(title, next((x for x in leaves if not isinstance(x, (Scalar, Aval))), None)) as run:
+        weak = [type(x) if is_number(x) else None for x in leaves]
+        inputs = [Var(_input_aval(title, i, x), lanes_of(x), weak[i], standing_of(x)) for i, x in enumerate(leaves)]
+        out = f(*tree.unflatten(structure, [Traced[run.depth](var, run) for var in inputs]))
+        results, out_structure = tree.flatten(out)
+        outputs = [run.atom(x) for x in results]
+        check_sealed(run.seals, run.name, "the trace, as a constant,")
+    equations, needed = without_dead_code(run.equations, outputs)
+    constants = [pair for pair in run.constants.values() if pair[0] in needed]
+    return Program(name, inputs, constants, equations, outputs, structure, out_structure)
 
 
 def _input_aval(name, i, x):
     x = np.asarray(x) if is_number(x) else x
     aval = aval_of(x)
     if aval.dtype.kind not in "biufc":
-        raise DTypeError(f"make_ir({name}): leaf {i} of the arguments is {describe(x)}, not an array of numbers")
+        raise DTypeError(f"{name}: leaf {i} of the arguments is {describe(x)}, not an array of numbers")
     return aval

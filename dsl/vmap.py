@@ -21,6 +21,7 @@ from ..dispatch import (
     current_depth,
     describe,
     is_container,
+    isa,
     settled,
     snapshot,
     tree,
@@ -73,7 +74,7 @@ class MappedInputs:
 
     def __init__(self, name, args, kwargs, in_axes, axis_size):
         self.name, self.size = name, axis_size
-        whole = isinstance(axis_size, (int, np.integer)) and not isinstance(axis_size, (bool, np.bool_))
+        whole = isa(axis_size, (int, np.integer)) and not isa(axis_size, (bool, np.bool_))
         if axis_size is not None and not (whole and axis_size >= 0):
             raise ShapeError(f"{name}: axis_size is a number of lanes, a whole number from 0, not {axis_size!r}")
         self.given = args, kwargs
@@ -287,14 +288,14 @@ def _check_static(name, x, run):
 
 def owner(x):
     """The array whose memory x looks at."""
-    while isinstance(getattr(x, "base", None), np.ndarray):
+    while isa(getattr(x, "base", None), np.ndarray):
         x = x.base
     return x
 
 
 def apart(results, others):
     """Arrays whose memory is theirs alone, so that writing to one changes neither another nor one of the others."""
-    taken = {id(owner(x)) for x in others if isinstance(x, np.ndarray)}
+    taken = {id(owner(x)) for x in others if isa(x, np.ndarray)}
 
     def alone(x):
         if type(x) is not np.ndarray:

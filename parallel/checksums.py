@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 
-from ..dispatch import HostArray, Layer, tree
+from ..dispatch import HostArray, Layer, isa, tree
 
 WHOLE = 1 << 16  # bytes of an array up to which all of it is looked at
 SAMPLE = 4096  # elements of a larger one that are
@@ -26,7 +26,7 @@ def marks(f, given):
     found = [(f"argument {i}{p}", x) for i, arg in enumerate(args) for p, x in _leaves(arg)]
     found += [(f"argument {k}{p}", x) for k, arg in sorted(kwargs.items()) for p, x in _leaves(arg)]
     for name, value in _held(f):
-        found += [(f"the closure variable {name!r}{p}", x) for p, x in _leaves(value) if not isinstance(x, (int, np.integer))]
+        found += [(f"the closure variable {name!r}{p}", x) for p, x in _leaves(value) if not isa(x, (int, np.integer))]
     return [(what, mark) for what, x in found if (mark := checksum(x)) is not None]
 
 

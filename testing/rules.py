@@ -7,7 +7,7 @@ import numpy as np
 from ..ad import jvp, vjp
 from ..ad.check import check_grads, inner
 from ..ad.differences import numerical_jvp
-from ..dispatch import tree
+from ..dispatch import isa, tree
 from ..dsl import make_ir, operations, vmap
 from ..dsl.avals import aval_of, dtype_of
 from .comparing import agree, inexact, naming, random_like
@@ -41,8 +41,8 @@ def check_rule(op, *args, **params):
 
 def _shifted(args, k):
     """Other values of the same kind: floating ones a little smaller, others turned round."""
-    change = lambda x: x * (1 - 0.05 * k) if inexact(x) else np.roll(x, k) if isinstance(x, np.ndarray) else x
-    return tree.map(lambda x: change(x).astype(x.dtype)[()] if isinstance(x, np.ndarray) else x, args)
+    change = lambda x: x * (1 - 0.05 * k) if inexact(x) else np.roll(x, k) if isa(x, np.ndarray) else x
+    return tree.map(lambda x: change(x).astype(x.dtype)[()] if isa(x, np.ndarray) else x, args)
 
 
 def flat(op, args):
@@ -89,7 +89,7 @@ def check_kernel(op, args, params):
 def check_shape(op, args, params):
     """The shape rule, which a trace asks, says the result's shape and dtype."""
     with naming("shape rule"):
-        f, arrays = _with_arrays(op, args, params, lambda x: isinstance(x, (np.ndarray, np.generic)))
+        f, arrays = _with_arrays(op, args, params, lambda x: isa(x, (np.ndarray, np.generic)))
         found = [v.aval if hasattr(v, "aval") else aval_of(v) for v in make_ir(f)(*arrays).outputs]
         expected = [aval_of(part) for part in tree.leaves(op(*args, **params))]
         assert found == expected, f"{', '.join(map(str, found))}, but the result is {', '.join(map(str, expected))}"
@@ -150,7 +150,7 @@ def check_lanes(op, lanes, params, size=None):
     lanes: list of arguments, one per lane. size: how many lanes to use (0 is a case of its own).
     """
     rows, call = [flat(op, args) for args in lanes], op.generic.spread
-    arrays = [i for i, x in enumerate(rows[0]) if isinstance(x, (np.ndarray, np.generic))]
+    arrays = [i for i, x in enumerate(rows[0]) if isa(x, (np.ndarray, np.generic))]
     size = len(rows) if size is None else size
     for mapped in sorted({tuple(arrays), *[(i,) for i in arrays]}):
         with naming(f"{size} lanes of arguments {', '.join(map(str, mapped))}"):
@@ -165,7 +165,7 @@ def check_lanes(op, lanes, params, size=None):
 
 def check_trace(op, args, params):
     """A traced program gives what eager execution gives, and so does its source code."""
-    f, values = _with_arrays(op, args, params, lambda x: isinstance(x, (np.ndarray, np.generic)))
+    f, values = _with_arrays(op, args, params, lambda x: isa(x, (np.ndarray, np.generic)))
     with naming("trace"):
         program = make_ir(f)(*values)
         expected = f(*values)

@@ -165,3 +165,30 @@ def test_files_name_no_machine():
             if LOCAL_PATH.search(line) or INDEX_HOST.search(line):
                 found.append(f"{relative(path)}:{number}: {line.strip()}")
     assert not found, "\n".join(found)
+
+
+# Classes of plain values, one of which a followed value stands for: `isinstance` would answer for that (dispatch/standing.py).
+PLAIN = {"ndarray", "generic", "number", "integer", "floating", "bool_", "float", "int", "complex", "bool"}
+OWNERS = {"np", "numbers", "cupy", "xp"}
+
+
+def plain_class(node):
+    match node:
+        case ast.Name(id=name):
+            return name in PLAIN
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return owner == "numbers" or owner in OWNERS and name in PLAIN
+        case ast.Tuple(elts=parts):
+            return any(map(plain_class, parts))
+    return False
+
+
+@each_module
+def test_type_tests_see_layers(path):
+    """The package asks `isa(x, np.ndarray)`, which sees a followed value as what it is, not as what it stands for."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[found, kind]) if plain_class(kind):
+                raise AssertionError(f"{relative(path)}:{node.lineno}: isinstance({ast.unparse(found)}, {ast.unparse(kind)})")
+            case ast.Attribute(attr="__class__"):
+                raise AssertionError(f"{relative(path)}:{node.lineno}: {ast.unparse(node)}; take type(x)")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dispatch import isa
 from ...dsl.avals import UNKNOWN
 from .objects import layout_known
 from .opened import ffi, function, pointers
@@ -78,7 +79,7 @@ def fitted(x, dtype, shape):
     """An argument as an array of this dtype and shape, in a row and aligned. Raises TypeError where the program is for
     others."""
     y = np.asarray(x)
-    number = not isinstance(x, (np.ndarray, np.generic))  # a Python number is of any dtype that holds it
+    number = not isa(x, (np.ndarray, np.generic))  # a Python number is of any dtype that holds it
     fits = len(y.shape) == len(shape) and all(n in (m, UNKNOWN) for m, n in zip(y.shape, shape, strict=True))
     if not fits or (np.dtype(y.dtype.char) != dtype and not (number and np.can_cast(y.dtype, dtype, "same_kind"))):
         raise TypeError(f"a compiled program for {dtype}{list(shape)} was called with {y.dtype}{list(y.shape)}; trace it again")

@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 
+from ...dispatch import isa
 from ...dsl.control.deep import deep
 from ...dsl.ir import Var
 from ...dsl.passes import optimized
@@ -62,7 +63,7 @@ def _compiled(program, donated):
         results = []
         for v in program.outputs:
             y = env[v] if isinstance(v, Var) else v
-            results.append(y.copy() if isinstance(y, np.ndarray) and (id(y) in kept or y.base is not None) else y)
+            results.append(y.copy() if isa(y, np.ndarray) and (id(y) in kept or y.base is not None) else y)
             kept.add(id(results[-1]))
         return results
 
@@ -95,7 +96,7 @@ def _free(inputs, leaves, given):
     free = {}
     for k, (v, x) in enumerate(zip(inputs, leaves, strict=True)):
         alone = type(x) is np.ndarray and x.base is None and x.flags.owndata and x.flags.carray
-        others = [y for j, y in enumerate(leaves) if j != k and isinstance(y, np.ndarray)]
+        others = [y for j, y in enumerate(leaves) if j != k and isa(y, np.ndarray)]
         if v in given and alone and not any([np.may_share_memory(x, y) for y in others]):
             free[v] = x
     return free

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from ...dispatch import isa
 from ...dsl.avals import is_number
 from ...dsl.ir import Var
 from .scalars import Unsupported, cast, code, ctype
@@ -25,8 +26,8 @@ def template(card, kind):
 
 
 CHEAP = (
-    "maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint", "unless_zero", "select", "equal", "!equal",
-    "nonzero", "!nonzero",
+    "maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint", "unless_zero", "select", "equal",
+    "!equal", "nonzero", "!nonzero",
 )  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def _type_of(v):
         return type(v)
     if not is_number(v):
         raise Unsupported(f"an argument {v!r}")
-    return np.dtype(type(v)) if isinstance(v, np.generic) else np.dtype(bool)
+    return np.dtype(type(v)) if isa(v, np.generic) else np.dtype(bool)
 
 
 ARGUMENT = re.compile(r"⟦(\d+)⟧")
@@ -121,4 +122,4 @@ def _pattern(equation, functions):
 
 
 def _not_negative(v):
-    return (isinstance(v, (int, np.integer)) and v >= 0) or (isinstance(v, Var) and v.aval.dtype.kind in "ub")
+    return (isa(v, (int, np.integer)) and v >= 0) or (isinstance(v, Var) and v.aval.dtype.kind in "ub")

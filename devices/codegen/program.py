@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import Layer
+from ...dispatch import Layer, isa
 from ...dsl import operations
 from ...dsl.axes import resolved
 from ...dsl.control.deep import deep, run_deep
@@ -52,13 +52,13 @@ def run_of(program, passes):
 
 def owned(y):
     """A result that shares memory with nothing."""
-    return y.copy() if isinstance(y, np.ndarray) else y
+    return y.copy() if isa(y, np.ndarray) else y
 
 
 def compiled(program):
     """A function of the flat inputs. Raises NoCompiler."""
     constants = {v: x for v, x in program.constants}
-    usable = all(isinstance(x, (np.ndarray, Scalar)) for x in constants.values())
+    usable = all(isa(x, (np.ndarray, Scalar)) for x in constants.values())
     steps = stretches(program.equations, usable)
     if deep(program) and not all(is_c for is_c, _ in steps):
         return lambda *leaves: [owned(y) for y in run_deep(program, leaves)]
@@ -117,7 +117,7 @@ def in_steps(program, made, steps, constants):
         results, seen = [], {id(x) for x in (*leaves, *constants.values())}
         for v in program.outputs:
             y = env[v] if isinstance(v, Var) else v
-            if isinstance(y, np.ndarray) and (id(y) in seen or y.base is not None):
+            if isa(y, np.ndarray) and (id(y) in seen or y.base is not None):
                 y = y.copy()
             seen.add(id(y))
             results.append(y)
@@ -132,7 +132,7 @@ def one_by_one(equations, env, passes=PASSES):
     for e in equations:
         given = [env[v] if isinstance(v, Var) else v for v in e.inputs]
         stepwise = STEPWISE.get(e.op.__name__) if operations.get(e.op.__name__) is e.op else None
-        if stepwise is not None and all(isinstance(x, (np.ndarray, Scalar)) for x in given):
+        if stepwise is not None and all(isa(x, (np.ndarray, Scalar)) for x in given):
             y = stepwise(compiled_here, *given, **e.params)
         else:
             y = e.op.generic.spread(*given, **resolved(e.op, e.params))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dispatch import isa
 from ...dsl.card import programs_in
 from ...dsl.passes import optimized
 from ...dsl.passes.rewriting import single
@@ -31,7 +32,7 @@ def constants_within(equations):
             seen.add(id(p))
             left += p.equations
             for v, x in p.constants:
-                if not isinstance(x, (np.ndarray, np.generic)):
+                if not isa(x, (np.ndarray, np.generic)):
                     raise Unsupported("a constant of another library")
                 found[v] = in_row(v, x)
     return found

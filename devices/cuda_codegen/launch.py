@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import DeviceMismatchError
+from ...dispatch import DeviceMismatchError, isa
 
 # CuPy adds options of its own; among them is -ftz=true: float32 numbers below the normal ones count as zero, as in all of its
 # kernels
@@ -44,7 +44,7 @@ class Runner:
 
 def device_number(cupy, arrays, otherwise):
     """The number of the device on which arrays lie. otherwise: that where there are none. Raises DeviceMismatchError."""
-    numbers = {x.device.id for x in arrays if isinstance(x, cupy.ndarray)}
+    numbers = {x.device.id for x in arrays if isa(x, cupy.ndarray)}
     if len(numbers) > 1:
         places = ", ".join(f"cuda:{n}" for n in sorted(numbers))
         raise DeviceMismatchError(f"a compiled program was called with arrays on {places}; move them with polyad.to_device")
@@ -54,13 +54,13 @@ def device_number(cupy, arrays, otherwise):
 def checked(cupy, x, aval):
     """An argument of a program. Raises TypeError where the program is for other shapes or dtypes, and DeviceMismatchError for
     arrays on the host."""
-    if isinstance(x, cupy.ndarray):
+    if isa(x, cupy.ndarray):
         y, fits = x, x.dtype == aval.dtype
-    elif isinstance(x, np.ndarray) and x.ndim:
+    elif isa(x, np.ndarray) and x.ndim:
         raise DeviceMismatchError("a program compiled for CUDA was called with an array on cpu; move it with polyad.to_device")
     else:
         y = np.asarray(x)
-        number = not isinstance(x, (np.ndarray, np.generic))  # a Python number is of any dtype that holds it
+        number = not isa(x, (np.ndarray, np.generic))  # a Python number is of any dtype that holds it
         fits = y.dtype == aval.dtype or (number and np.can_cast(y.dtype, aval.dtype, "same_kind"))
     if y.shape != aval.shape or not fits:
         said = f"a compiled program for {aval.dtype}{list(aval.shape)} was called with {y.dtype}{list(y.shape)}"
@@ -70,7 +70,7 @@ def checked(cupy, x, aval):
 
 def taken(cupy, x, aval):
     """A value as kernels take it: an array of this dtype on the current device, in rows."""
-    if not isinstance(x, cupy.ndarray):
+    if not isa(x, cupy.ndarray):
         return cupy.full(aval.shape, x, aval.dtype)
     if x.dtype != aval.dtype:
         x = x.astype(aval.dtype)

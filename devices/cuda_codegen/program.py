@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dispatch import isa
 from ...dsl.card import programs_in
 from ...dsl.control.call import call
 from ...dsl.control.deep import deep_within
@@ -102,7 +103,7 @@ class Compiled:
 
     def _made(self, cupy):
         """Pairs (equations, Runner or None)."""
-        usable = all(isinstance(x, (cupy.ndarray, np.ndarray, Scalar)) for x in self.constants.values())
+        usable = all(isa(x, (cupy.ndarray, np.ndarray, Scalar)) for x in self.constants.values())
         steps = stretches(self.program.equations, usable, with_kernels(self.program))
         made = []
         for number, (in_kernels, equations) in enumerate(steps):
@@ -158,7 +159,7 @@ class Compiled:
         """A dict of the constants on the current device."""
         here = cupy.cuda.runtime.getDevice()
         if here not in self.placed:
-            self.placed[here] = {v: cupy.asarray(x) if isinstance(x, np.ndarray) else x for v, x in self.constants.items()}
+            self.placed[here] = {v: cupy.asarray(x) if isa(x, np.ndarray) else x for v, x in self.constants.items()}
         return dict(self.placed[here])
 
     def _by_kernels(self, cupy, number, step, env):
@@ -175,7 +176,7 @@ class Compiled:
         """Results that share memory with nothing."""
         seen, owned = {id(x) for x in (*leaves, *self._constants(cupy).values())}, []
         for y in results:
-            if isinstance(y, cupy.ndarray) and (id(y) in seen or y.base is not None):
+            if isa(y, cupy.ndarray) and (id(y) in seen or y.base is not None):
                 y = cupy.array(y)
             seen.add(id(y))
             owned.append(y)

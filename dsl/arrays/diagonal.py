@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import Array, Container, ShapeError, array_type, describe
+from ...dispatch import Array, Container, ShapeError, array_type, describe, isa
 from .. import (
     abs,
     add,
@@ -89,7 +89,7 @@ def diagonal_elementwise(op, *xs, **params):
     x, y = xs
     if op is multiply or (op is divide and isinstance(x, Diagonal)):
         return scaled(op, x, y)
-    if op is power and isinstance(y, (int, float)) and y > 0:
+    if op is power and isa(y, (int, float)) and y > 0:
         return Diagonal(power(x.diag, y))
     if op in (add, subtract):
         other = y if isinstance(x, Diagonal) else x
@@ -267,7 +267,7 @@ def transpose_diagonal(x: Diagonal, /, axes=None):
 @reshape.method
 def reshape_diagonal(x: Diagonal, /, shape, copy=None):
     """Of the batch axes."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = (shape,) if isa(shape, int) else tuple(shape)
     return Diagonal(reshape(x.diag, shape=shape[:-1])) if shape[-2:] == x.shape[-2:] else NotImplemented
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import Array, Container, DTypeError, array_type, describe
+from ...dispatch import Array, Container, DTypeError, array_type, describe, isa
 from .. import (
     arange_like,
     astype,
@@ -49,10 +49,10 @@ class OneHot(Container):
     """
 
     def __init__(self, indices, n, dtype=np.float64):
-        indices = np.asarray(indices) if isinstance(indices, (int, list)) else indices
+        indices = np.asarray(indices) if isa(indices, (int, list)) else indices
         if indices.dtype.kind not in "iu":
             raise DTypeError(f"OneHot: positions are integers, not {describe(indices)}")
-        if isinstance(indices, np.ndarray) and indices.size and not 0 <= indices.min() <= indices.max() < n:
+        if isa(indices, np.ndarray) and indices.size and not 0 <= indices.min() <= indices.max() < n:
             raise IndexError(f"OneHot: positions lie between {indices.min()} and {indices.max()}, not in [0, {n})")
         self.indices, self.n, self.dtype = indices, int(n), np.dtype(dtype)
 

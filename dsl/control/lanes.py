@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import LaneSplitError, current_depth
+from ...dispatch import LaneSplitError, current_depth, isa
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, shape_of
 from ..axes import Axis, AxisName, resolved
 from ..batching import Batched, LanesRun, Replicated
@@ -148,7 +148,7 @@ class LanesLift(Lift):
         mine = [self.mine(x) for x in operands]
         values = self.all_below(operands, mine)
         chosen = index.value
-        concretely = isinstance(chosen, (np.ndarray, np.generic))
+        concretely = isa(chosen, (np.ndarray, np.generic))
         if not concretely and any([b.acts for b in branches]):
             return self.one_by_one(choice, [index, *operands], {"branches": branches})
         self._check_one_way("cond: the lanes choose differently, and a function of it calls", branches)
@@ -226,7 +226,7 @@ def _beside(mask, y):
 
 
 def _lanes_of(x, lanes):
-    return at_index(x, asarray_like(lanes, x) if isinstance(lanes, np.ndarray) else lanes, spec=("array",))
+    return at_index(x, asarray_like(lanes, x) if isa(lanes, np.ndarray) else lanes, spec=("array",))
 
 
 def _is_harmless(program):

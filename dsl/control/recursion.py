@@ -7,7 +7,7 @@ from types import FunctionType, MethodType
 
 import numpy as np
 
-from ...dispatch import Layer, tree
+from ...dispatch import Layer, isa, tree
 from ..avals import aval_of
 
 DEEPEST = 64  # choices by the same code inside one another, beyond which it is taken to have no end
@@ -89,9 +89,9 @@ def _state(x, seen):
     """A key of what a value means to a trace: followed values count by shape and dtype, functions by their code and closure."""
     if isinstance(x, Layer):
         return "followed", aval_of(x)
-    if isinstance(x, (bool, int, float, complex, str, bytes, type(None))):
+    if isa(x, (bool, int, float, complex, str, bytes, type(None))):
         return type(x), x
-    if isinstance(x, np.generic):
+    if isa(x, np.generic):
         return type(x), x.tobytes()
     if id(x) in seen:
         return "around", seen.index(id(x))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import Array, ShapeError, StructureError, describe, is_container, tree
+from ...dispatch import Array, ShapeError, StructureError, describe, is_container, isa, tree
 from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, shape_of
 from ..axes import Stacked
 from ..batch_axes import lanes_taken, stacked_tree
@@ -114,7 +114,7 @@ def _steps(xs, length):
             raise ShapeError(f"scan: xs{path} has no axis of steps (it is {describe(x)}); let f read it from outside")
         lengths.add(shape_of(x)[0])
     if length is not None:
-        if not hasattr(length, "__index__") or isinstance(length, bool) or length.__index__() < 0:
+        if not hasattr(length, "__index__") or isa(length, bool) or length.__index__() < 0:
             raise ShapeError(f"scan: length is the number of steps, an integer of at least 0, not {length!r}")
         lengths.add(length.__index__())
     if len(lengths) > 1:
@@ -211,7 +211,7 @@ class _Rows:
 
     def put(self, i, y):
         if self.others is None:
-            if type(y) is np.ndarray or isinstance(y, np.generic):
+            if type(y) is np.ndarray or isa(y, np.generic):
                 if self.plain is None:
                     self.plain = np.empty((self.length, *y.shape), y.dtype)
                 self.plain[i] = y

@@ -5,7 +5,7 @@ What a function reads from outside becomes arguments of the operation, so each l
 
 import numpy as np
 
-from ...dispatch import Array, Layer, ShapeError, StructureError, check_runs, layers_of, open_runs
+from ...dispatch import Array, Layer, ShapeError, StructureError, check_runs, isa, layers_of, open_runs
 from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, number_kind
 from ..axes import find_axis
 from ..batching import Batched, lanes_of
@@ -115,7 +115,7 @@ def as_numbers(results, kinds):
     for i, kind in enumerate(kinds):
         if kind and isinstance(results[i], Traced):
             results[i].var.weak = kind
-        elif kind and isinstance(results[i], (np.generic, np.ndarray)):
+        elif kind and isa(results[i], (np.generic, np.ndarray)):
             results[i] = kind(results[i])
     return results
 

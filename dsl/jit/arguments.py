@@ -5,9 +5,9 @@ import types
 
 import numpy as np
 
-from ...dispatch import Layer, StructureError, layers_of, type_name
+from ...dispatch import Layer, StructureError, isa, layers_of, type_name
 from ...dispatch import tree as pytree
-from ..avals import aval_of, is_number
+from ..avals import aval_of, is_number, standing_of
 from ..batching import lanes_of
 from ..ir import Var
 from ..libraries import bottom
@@ -67,7 +67,7 @@ class Arguments:
         """The ids of the arrays in the arguments that are donated; none of them if one shares memory with another argument."""
         donated = [x for i, x in enumerate(args) if i in self.donated] + [x for k, x in kwargs.items() if k in self.donated]
         arrays = [x for x in pytree.leaves(donated) if type(x) is np.ndarray]
-        all_ = [x for x in leaves if isinstance(x, np.ndarray)]
+        all_ = [x for x in leaves if isa(x, np.ndarray)]
         apart = all([sum([np.may_share_memory(x, y) for y in all_]) == 1 for x in arrays])
         return {id(x) for x in arrays} if apart else set()
 
@@ -94,7 +94,7 @@ def _parameters(f):
 
 def is_array(x):
     """Whether an argument is followed by the trace."""
-    return isinstance(x, (np.ndarray, np.generic, Layer)) or hasattr(x, "shape") and hasattr(x, "dtype")
+    return isa(x, (np.ndarray, np.generic, Layer)) or hasattr(x, "shape") and hasattr(x, "dtype")
 
 
 def kind_of(x):
@@ -104,7 +104,7 @@ def kind_of(x):
     if is_number(x):
         return kind
     if isinstance(x, Layer):
-        return aval_of(x), type(bottom(x)), tuple(lanes_of(x).items())
+        return aval_of(x), type(bottom(x)), x.standing(), tuple(lanes_of(x).items())
     if is_array(x):
         return kind, aval_of(x)
     value = x.value if kind is Static else x
@@ -122,7 +122,7 @@ def objects_among(leaves):
     for x in leaves:
         if not is_array(x) and not is_number(x):
             value = x.value if type(x) is Static else x
-            if not isinstance(value, (str, bytes, tuple, type(None), np.dtype, int, float, complex)):
+            if not isa(value, (str, bytes, tuple, type(None), np.dtype, int, float, complex)):
                 found.append(value)
     return found
 
@@ -136,7 +136,7 @@ def variable_for(x):
     """The Var of an argument, None for a static one."""
     if is_number(x):
         return Var(aval_of(x), {}, type(x))
-    return Var(aval_of(x), lanes_of(x)) if is_array(x) else None
+    return Var(aval_of(x), lanes_of(x), None, standing_of(x)) if is_array(x) else None
 
 
 def stepwise(x):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import StructureError, describe
+from ...dispatch import StructureError, describe, isa
 
 
 def explain(f):
@@ -113,7 +113,7 @@ def _show(segment, indent, label):
 
 
 def _show_answer(answer):
-    if isinstance(answer, bool):
+    if isa(answer, bool):
         return str(answer)
     if len(answer) != 3:
         return answer[0]

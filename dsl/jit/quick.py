@@ -7,8 +7,8 @@ import weakref
 
 import numpy as np
 
+from ...dispatch import isa, watchers
 from ...dispatch import tree as pytree
-from ...dispatch import watchers
 from ..avals import is_number
 from ..axes import enclosing_axes
 from .arguments import LARGEST, by_identity
@@ -100,7 +100,7 @@ class _Code:
         if kind is np.ndarray:
             name = self.leaf()
             return self.test(f"type({name} := {text}) is ndarray") and self.array(name, value)
-        if isinstance(value, np.generic):
+        if isa(value, np.generic):
             return self.test(f"type({self.leaf()} := {text}) is {self.bound(kind)}")
         if kind in (float, complex, bool, int):
             name = self.leaf()

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from ...dispatch import Container, Layer, tree
+from ...dispatch import Container, Layer, isa, tree
 from ..avals import aval_of
 from ..batching import lanes_of
 from .search import Same, Search, is_constant
@@ -34,9 +34,9 @@ def state(values):
 def _state(value, arrays):
     if is_constant(value):
         return exact(value)
-    if isinstance(value, np.generic):
+    if isa(value, np.generic):
         return type(value), value.tobytes()
-    if isinstance(value, (np.ndarray, Layer)):
+    if isa(value, (np.ndarray, Layer)):
         place = next((i for i, x in enumerate(arrays) if x is value), len(arrays))
         arrays.append(value)
         more = tuple(lanes_of(value).items()) if isinstance(value, Layer) else (type(value), value.strides)
@@ -57,7 +57,7 @@ def _state(value, arrays):
 def view_of(x, arrays):
     """(number, (offset in bytes, shape, strides in bytes)) for an array that is a view of one of these; None if it is not."""
     owner = x
-    while isinstance(owner.base, np.ndarray):
+    while isa(owner.base, np.ndarray):
         owner = owner.base
         for i, a in enumerate(arrays):
             if a is owner:
@@ -78,7 +78,7 @@ def exact(value):
     """A constant as a key: 1, 1.0 and True are three, and so are 0.0, -0.0 and NaN."""
     if isinstance(value, tuple):
         return tuple, *[exact(v) for v in value]
-    if isinstance(value, float) and not (value < 0 or value > 0) or isinstance(value, complex):
+    if isa(value, float) and not (value < 0 or value > 0) or isa(value, complex):
         return type(value), repr(value)
     return type(value), value
 

@@ -7,7 +7,7 @@ segments are the run's own until it ends, when the tree takes them in.
 
 import numpy as np
 
-from ...dispatch import Array, Layer, MutationError, Replayed, StructureError, describe, effect_name
+from ...dispatch import Array, Layer, MutationError, Replayed, StructureError, describe, effect_name, isa
 from ...dispatch import tree as pytree
 from ...dispatch.errors import PerformanceWarning
 from ...dispatch.layers import warn
@@ -411,7 +411,7 @@ def equal_params(params, others):
         other = others[name]
         if value is other:
             continue
-        if type(value) is not type(other) or isinstance(value, np.ndarray):
+        if type(value) is not type(other) or isa(value, np.ndarray):
             return False
         if not same_function(value, other) and not _text(value) == _text(other) is not None:
             return False

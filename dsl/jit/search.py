@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from ...dispatch import Container, Layer, is_library, tree
+from ...dispatch import Container, Layer, is_library, isa, tree
 
 LIBRARY = __name__.partition(".")[0]
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
@@ -93,7 +93,7 @@ class Search:
 
     def inside(self, path, text, value):
         """What is read through a value; that it is this one is known."""
-        if is_constant(value) or isinstance(value, (np.ndarray, np.generic, Layer, Container, types.BuiltinFunctionType)):
+        if is_constant(value) or isa(value, (np.ndarray, np.generic, Layer, Container, types.BuiltinFunctionType)):
             return
         if not isinstance(value, types.FunctionType):
             if (id(value), path[0] == "argument") in self.followed:
@@ -253,4 +253,4 @@ def never_changes(value):
 
 def is_constant(value):
     """Whether a value is one that never changes and counts by what it is."""
-    return value is None or isinstance(value, (bool, int, float, complex, str, bytes))
+    return value is None or isa(value, (bool, int, float, complex, str, bytes))

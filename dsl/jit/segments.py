@@ -4,7 +4,7 @@ import threading
 import time
 from itertools import count
 
-from ...dispatch import Layer, effects_are_kept
+from ...dispatch import Layer, effects_are_kept, isa
 from ..avals import is_number
 from ..axes import resolved
 from ..card import programs_in
@@ -196,7 +196,7 @@ def _param(value):
     programs = programs_in(value)
     if programs:
         return tuple(map(_meaning, programs))
-    return exact(value) if isinstance(value, (tuple, float, complex)) else (type(value), value)
+    return exact(value) if isa(value, (tuple, float, complex)) else (type(value), value)
 
 
 # ---------------------------------------------------------------------- running

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from ...dispatch import DTypeError, Layer, PerformanceWarning, StructureError, describe, watchers
+from ...dispatch import DTypeError, Layer, PerformanceWarning, StructureError, describe, isa, watchers
 from ...dispatch.layers import warn
 from ..avals import is_number
 from ..axes import enclosing_axes
@@ -135,7 +135,7 @@ class Jitted:
             if is_number(x):
                 if not fits(x):
                     return self.f(*args, **kwargs)
-            elif not isinstance(x, np.generic):
+            elif not isa(x, np.generic):
                 plain = plain and not is_array(x)
                 others = True
             key.append(kind_of(x))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import ConcreteValueError, DTypeError, ShapeError, describe
+from ...dispatch import ConcreteValueError, DTypeError, ShapeError, describe, isa
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, composite, integers, normal
 from ..libraries import host_copy
@@ -66,7 +66,7 @@ def _edges(name, x, bins, range):
     """Edges of the bins, a vector of floating numbers."""
     if isinstance(bins, str):
         raise DTypeError(f"{name}: bins={bins!r} is not offered; give their number, or a vector of edges")
-    bins = bins if isinstance(bins, int) else like(bins, x)
+    bins = bins if isa(bins, int) else like(bins, x)
     if ndim_of(bins) > 1:
         raise ShapeError(f"{name}: bins is {describe(bins)}; give their number, or a vector of edges")
     if ndim_of(bins):

@@ -16,6 +16,7 @@ from ...dispatch import (
     PolyadError,
     ShapeError,
     describe,
+    isa,
 )
 from ...dispatch.containers import rebuild
 from ...dispatch.resolve import load_library
@@ -260,7 +261,7 @@ def _array_within(x):
     """The first array in nested lists that NumPy would not take in by itself, or None."""
     for part in x:
         found = _array_within(part) if isinstance(part, (list, tuple)) else part
-        if found is not None and not isinstance(found, np.ndarray) and _is_array(found):
+        if found is not None and not isa(found, np.ndarray) and _is_array(found):
             return found
     return None
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import ShapeError, describe
+from ...dispatch import ShapeError, describe, isa
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, normal
 from ..libraries import asarray_like, host_copy
@@ -44,7 +44,7 @@ def delete(x, /, obj, axis=None):
 
 def _places(obj):
     """Places as an integer or boolean NumPy array."""
-    places = np.asarray(obj if isinstance(obj, (int, list, tuple)) else host_copy(obj))
+    places = np.asarray(obj if isa(obj, (int, list, tuple)) else host_copy(obj))
     return places if places.size else places.astype(np.intp)
 
 

@@ -5,7 +5,7 @@ from types import FunctionType, NoneType
 
 import numpy as np
 
-from ...dispatch import Array, DTypeError, MissingRuleError, ShapeError, StructureError, describe, users_code
+from ...dispatch import Array, DTypeError, MissingRuleError, ShapeError, StructureError, describe, isa, users_code
 from ..avals import Aval, is_number, shape_of
 from ..card import opaque
 from ..libraries import asarray_like, host_copy
@@ -72,7 +72,7 @@ def _fitted(y, aval, f, xs):
         raise ShapeError(f"{who} {describe(y)} of shape {list(found.shape)} where {aval} was announced; reshape it")
     if not np.can_cast(found.dtype, aval.dtype, "same_kind"):
         raise DTypeError(f"{who} {describe(y)} of dtype {found.dtype} where {aval} was announced; convert it with astype")
-    example = next((x for x in xs if not isinstance(x, np.generic) and not is_number(x)), None)
+    example = next((x for x in xs if not isa(x, np.generic) and not is_number(x)), None)
     if example is None or type(example) is np.ndarray:
         return np.array(found, aval.dtype)[()]
     return asarray_like(np.array(found, aval.dtype), example)

@@ -9,7 +9,7 @@ import math
 import string
 from collections import Counter
 
-from ...dispatch import ShapeError, describe
+from ...dispatch import ShapeError, describe, isa
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, complex_normal, composite, normal
 from .arithmetic import multiply
@@ -71,7 +71,7 @@ def parse(subscripts, ndims):
     if len(terms) != len(ndims):
         raise ShapeError(f"einsum: {subscripts!r} names {len(terms)} operands, but there are {len(ndims)}")
     inputs = tuple(_labels(subscripts, term, ndim) for term, ndim in zip(terms, ndims))
-    hidden = max(len([a for a in labels if isinstance(a, int)]) for labels in inputs)
+    hidden = max(len([a for a in labels if isa(a, int)]) for labels in inputs)
     counts = Counter(a for labels in inputs for a in labels)
     if not arrow:
         letters = sorted(a for a, n in counts.items() if n == 1 and isinstance(a, str))

@@ -1,5 +1,6 @@
 """Exponentials, logarithms, powers and roots."""
 
+from ...dispatch import isa
 from ..avals import dtype_of, is_number
 from ..card import above_one, case, complex_normal, elementwise, integers, normal, positives, unit
 from .arithmetic import add, divide, masked_product, multiply, over_or_zero, square, subtract
@@ -95,7 +96,7 @@ def _power_x(x, y):
     if is_number(y) and y == 2:
         return multiply(2, x)
     slope = lambda base: multiply(y, power(base, y - 1 if is_number(y) else subtract(y, 1)))
-    if is_number(y) and (isinstance(y, complex) or not 0 <= y < 1):
+    if is_number(y) and (isa(y, complex) or not 0 <= y < 1):
         return slope(x)
     if is_number(y):
         flat = equal(x, 0)
@@ -137,7 +138,7 @@ def power_taylor(k, z, x, y):
     """For a number y, from z' x = y z x': k x(0) z(k) = Σ (y j - (k - j)) x(j) z(k - j). Without a division at zero for
     whole y, there by the jvp rule."""
     p = y(0)
-    if not is_number(p) or (p == int(p.real) and 0 <= p.real < 64 if isinstance(p, complex) else p == int(p) and 0 <= p < 64):
+    if not is_number(p) or (p == int(p.real) and 0 <= p.real < 64 if isa(p, complex) else p == int(p) and 0 <= p < 64):
         return NotImplemented
     total = None
     for j in range(1, k + 1):

@@ -6,7 +6,7 @@ so that indices may be batched or traced like any other array. Boolean arrays be
 
 import numpy as np
 
-from ...dispatch import Array, DTypeError, Layer, ShapeError, describe
+from ...dispatch import Array, DTypeError, Layer, ShapeError, describe, isa
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, integers, linear, normal
 from ..libraries import asarray_like, host_copy
@@ -43,9 +43,9 @@ def split_index(x, index):
             spec.append(part)
         elif type(part) is slice:
             spec.append(hashable(part))
-        elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
+        elif isa(part, (int, np.integer)) and not isa(part, (bool, np.bool_)):
             spec.append(int(part))
-        elif isinstance(part, (bool, np.bool_, list, tuple, np.ndarray, Array)):
+        elif isa(part, (bool, np.bool_, list, tuple, np.ndarray, Array)):
             place = len(spec)
             if _add_array(spec, arrays, part, x):
                 masks.append((place, np.shape(part) if isinstance(part, (list, tuple)) else shape_of(part)))
@@ -72,7 +72,7 @@ def _check_mask(x, spec, place, shape):
 
 def _add_array(spec, arrays, part, x):
     """Add one index array and say whether it is a mask. Lists become arrays on x's device, masks positions there."""
-    listed = isinstance(part, (list, tuple, bool, np.bool_))
+    listed = isa(part, (list, tuple, bool, np.bool_))
     if listed:
         part = np.asarray(part, dtype=np.intp if isinstance(part, (list, tuple)) and not part else None)
     kind = dtype_of(part).kind
@@ -193,7 +193,7 @@ def _advanced_place(ndim, spec):
     """
     if ARRAY not in spec:
         return 0, True
-    advanced = [i for i, part in enumerate(spec) if part is ARRAY or isinstance(part, int)]
+    advanced = [i for i, part in enumerate(spec) if part is ARRAY or isa(part, int)]
     if advanced[-1] - advanced[0] + 1 != len(advanced):
         return 0, False
     before = spec[: advanced[0]]
@@ -239,7 +239,7 @@ def take(x, indices, /, axis=None):
     if axis is None:
         x, axis = reshape(x, shape=(-1,)), 0
     axis = normalize_axis("take", axis, ndim_of(x))
-    if isinstance(indices, (int, np.integer)):
+    if isa(indices, (int, np.integer)):
         indices = asarray_like(indices, x)
     return getitem(x, (*(slice(None),) * axis, indices))
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from ...dispatch import ShapeError, describe
+from ...dispatch import ShapeError, describe, isa
 from ..avals import ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, integers, normal, sequence_case
 from .create import asarray, beside
@@ -15,7 +15,7 @@ from .shape import concatenate, expand_dims, reshape
 
 # ---------------------------------------------------------------------- parts
 def _is_count(sections):
-    return isinstance(sections, (int, np.integer)) or (not isinstance(sections, (list, tuple)) and not ndim_of(sections))
+    return isa(sections, (int, np.integer)) or (not isinstance(sections, (list, tuple)) and not ndim_of(sections))
 
 
 @composite(

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ...dispatch import DTypeError, ShapeError, describe
+from ...dispatch import DTypeError, ShapeError, describe, isa
 from ..avals import dtype_of, is_number, number_kind, reduced_axes, shape_of
 from ..libraries import asarray_like
 from .arithmetic import add, ceil, divide, floor, maximum, minimum, multiply, remainder, rint, subtract
@@ -149,7 +149,7 @@ def order_statistics(name, x, q, axis, places, keepdims, ignore_nan=False):
 
 
 def _check_fraction(name, q):
-    if isinstance(q, (float, int, np.ndarray, np.generic)) and not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
+    if isa(q, (float, int, np.ndarray, np.generic)) and not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ShapeError(f"{name}: quantiles lie between 0 and 1, percentiles between 0 and 100")
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import DTypeError, ShapeError, describe, snapshot
+from ...dispatch import DTypeError, ShapeError, describe, isa, snapshot
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, complex_normal, composite, normal
 from ..libraries import asarray_like
@@ -36,7 +36,7 @@ def pad(x, /, pad_width, mode="constant", constant_values=0, reflect_type="even"
     widths = [tuple(int(n) for n in pair) for pair in _pairs("pad_width", pad_width, x)]
     if min((n for pair in widths for n in pair), default=0) < 0:
         raise ShapeError(f"pad: widths must not be negative: {widths}")
-    listed = isinstance(constant_values, (tuple, list, np.ndarray))
+    listed = isa(constant_values, (tuple, list, np.ndarray))
     values = _pairs("constant_values", constant_values, x) if listed else [(constant_values,) * 2] * ndim_of(x)
     for axis, (before, after) in enumerate(widths):
         if mode == "constant":

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ...dispatch import ShapeError, describe, snapshot
+from ...dispatch import ShapeError, describe, isa, snapshot
 from ..avals import is_number, ndim_of, normalize_axis, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, normal
 from ..libraries import asarray_like, host_copy
@@ -24,7 +24,7 @@ def along(axis, *indices):
 
 def like(values, x):
     """Numbers and lists given as a parameter, as an array on x's device; arrays as they are."""
-    return asarray_like(values, x) if is_number(values) or isinstance(values, (list, tuple, np.generic)) else values
+    return asarray_like(values, x) if is_number(values) or isa(values, (list, tuple, np.generic)) else values
 
 
 @composite(samples=[case(complex_normal(2, 3)), case(normal(2, 3), axis=1), case(normal(2, 3, 2), axis=(0, -1))])
@@ -87,7 +87,7 @@ def roll(x, /, shift, axis=None):
 @composite(samples=[case(normal(3), 2), case(normal(2, 3), (2, 1, 2)), case(normal(2, 3), (2,))])
 def tile(x, /, reps):
     """x repeated as a whole: reps[i] times along axis i, aligned from the last axis."""
-    reps = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
+    reps = tuple(reps) if isa(reps, (tuple, list, np.ndarray)) else (reps,)
     ndim = max(len(reps), ndim_of(x))
     reps = (1,) * (ndim - len(reps)) + tuple(int(r) for r in reps)
     shape = (1,) * (ndim - ndim_of(x)) + shape_of(x)
@@ -104,7 +104,7 @@ def repeat(x, /, repeats, axis=None):
         x, axis = ravel(x), 0
     axis = normalize_axis("repeat", axis, ndim_of(x))
     n = shape_of(x)[axis]
-    counts = np.asarray(repeats if isinstance(repeats, (int, list, tuple)) else host_copy(repeats))
+    counts = np.asarray(repeats if isa(repeats, (int, list, tuple)) else host_copy(repeats))
     try:
         counts = np.broadcast_to(counts if counts.size else counts.astype(np.intp), (n,))
     except ValueError:

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from ...dispatch import ShapeError, describe
+from ...dispatch import ShapeError, describe, isa
 from ..avals import Aval, aval_of, ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, linear, normal, sequence_case
 
 
 def full_shape(name, shape, size):
     """A shape given as an int or a sequence, with one -1 filled in from `size`."""
-    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    shape = (shape,) if isa(shape, (int, np.integer)) else tuple(shape)
     known = math.prod([n for n in shape if n != -1])
     if shape.count(-1) == 1 and known and size % known == 0:
         shape = tuple(size // known if n == -1 else int(n) for n in shape)
@@ -142,7 +142,7 @@ def squeeze(x, /, axis=None):
 def moveaxis(x, /, source, destination):
     """x with the axis `source` (an int or several) moved to the place `destination`; the others keep their order."""
     ndim = ndim_of(x)
-    listed = lambda axes: [axes] if isinstance(axes, (int, np.integer)) else list(axes)
+    listed = lambda axes: [axes] if isa(axes, (int, np.integer)) else list(axes)
     from_ = [normalize_axis("moveaxis", a, ndim) for a in listed(source)]
     to = [normalize_axis("moveaxis", a, ndim) for a in listed(destination)]
     if len(from_) != len(to) or len(set(from_)) != len(from_) or len(set(to)) != len(to):

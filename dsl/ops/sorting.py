@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ...dispatch import ShapeError, describe
+from ...dispatch import ShapeError, describe, isa
 from ..avals import Aval, ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, distinct, integers, normal, opaque, sequence_case
 from .at import at
@@ -88,7 +88,7 @@ def argpartition(x, /, kth, axis=-1):
 
 def _check_kth(name, x, kth, axis):
     n = math.prod(shape_of(x)) if axis is None else shape_of(x)[normalize_axis(name, axis, ndim_of(x))]
-    for k in kth if isinstance(kth, (tuple, list, np.ndarray)) else (kth,):
+    for k in kth if isa(kth, (tuple, list, np.ndarray)) else (kth,):
         if not -n <= k < n:
             raise ShapeError(f"{name}: place {k} is out of range for {n} elements of {describe(x)}")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dispatch import isa
 from ..ir import Var
 from .rewriting import pure, replaced
 
@@ -12,7 +13,7 @@ def common_subexpressions(program):
     """The program in which equal equations, and equal constants, are one."""
     seen, same = {}, {}
     for v, x in program.constants:
-        if isinstance(x, (np.ndarray, np.generic)) and x.nbytes <= COMPARED:
+        if isa(x, (np.ndarray, np.generic)) and x.nbytes <= COMPARED:
             same[v] = seen.setdefault((x.dtype, x.shape, np.asarray(x).tobytes()), v)
 
     def rewrite(e):
@@ -37,6 +38,6 @@ def _static(v):
     """A number or parameter as something to compare: 1, 1.0, True and -0.0, 0.0 are all different."""
     if isinstance(v, tuple):
         return (type(v).__name__, *map(_static, v))
-    return (type(v).__name__, repr(v)) if isinstance(v, (bool, int, float, complex, np.generic)) or v is None else (
+    return (type(v).__name__, repr(v)) if isa(v, (bool, int, float, complex, np.generic)) or v is None else (
         type(v).__name__, repr(v) if isinstance(v, (str, np.dtype, type)) else id(v)
     )

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dispatch import isa
 from ..avals import aval_of
 from ..ir import Var
 from .rewriting import pure, replaced
@@ -15,7 +16,7 @@ def fold_constants(program):
 
     def rewrite(e):
         atoms = [known.get(v) if isinstance(v, Var) else v for v in e.inputs]
-        if not pure(e) or any(x is None or not isinstance(x, (np.ndarray, np.generic, int, float, complex)) for x in atoms):
+        if not pure(e) or any(x is None or not isa(x, (np.ndarray, np.generic, int, float, complex)) for x in atoms):
             return None
         if sum(v.aval.size for v in e.outputs) > max(LARGEST, sum(np.size(x) for x in atoms)):
             return None
@@ -25,7 +26,7 @@ def fold_constants(program):
         except Exception:  # whatever it is, it belongs to the run
             return None
         parts = y if isinstance(y, tuple) else (y,)
-        if any(not isinstance(p, (np.ndarray, np.generic)) or aval_of(p) != v.aval for p, v in zip(parts, e.outputs)):
+        if any(not isa(p, (np.ndarray, np.generic)) or aval_of(p) != v.aval for p, v in zip(parts, e.outputs)):
             return None
         for v, part in zip(e.outputs, parts, strict=True):
             part = np.array(part)[()]

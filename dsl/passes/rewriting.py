@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dispatch import isa
 from ..ir import Equation, Program, Var
 
 AT_ONCE = 1 << 14  # elements of a constant that are compared at a time
@@ -40,9 +41,9 @@ def pure(e):
 
 def single(x):
     """The one value of all elements of a NumPy array, as a NumPy scalar; None if there are several (to the bit)."""
-    if isinstance(x, np.generic):
+    if isa(x, np.generic):
         return x
-    if not isinstance(x, np.ndarray) or not x.size:
+    if not isa(x, np.ndarray) or not x.size:
         return None
     first = x[(0,) * x.ndim]
     if not any(x.strides):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dispatch import isa
 from ..card import operations
 from ..ir import Equation, Var
 from .rewriting import replaced, single
@@ -64,7 +65,7 @@ def fits(e, v):
 
 def equals(value, number):
     """Whether a known value is this number, its sign included."""
-    if value is None or isinstance(value, (bool, np.bool_)):
+    if value is None or isa(value, (bool, np.bool_)):
         return False
     return value == number and np.signbit(np.real(value)) == np.signbit(number) and np.imag(value) == 0
 

@@ -304,8 +304,17 @@ def test_conversions():
     y = pa.sum(x)
     assert repr(x) == "variable(array([1., 2.]))" and str(x) == "[1. 2.]" and "3.0" in repr(y)
     assert y.item() == 3 and x.tolist() == [1, 2] and f"{y:.2f}" == "3.00" and bool(y > 0) and bool(y)
+    assert float(y) == 3 and type(float(y)) is float and int(y) == 3 and complex(y) == 3 and type(complex(y)) is complex
+    assert "%.1f" % y == "3.0" and format(y, "6.2f") == "  3.00" and float(pa.variable(2.0)) == 2 and int(pa.variable(2.5)) == 2  # noqa: UP031
+    assert complex(pa.variable(1 + 2j)) == 1 + 2j and float(y * 2 + 1) == 7 and float(x[1]) == 2
+    with pytest.raises(TypeError, match="0-dimensional"):
+        float(x)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(x)
+    float(y), y.backward()  # what was asked of it changes nothing
+    assert x.grad.tolist() == [1, 1]
     assert x.is_leaf and not y.is_leaf
-    for lost in (lambda: float(y), lambda: np.asarray(x), lambda: np.array([y, y]), lambda: complex(y)):
+    for lost in (lambda: np.asarray(x), lambda: np.array([y, y])):
         with pytest.raises(pa.ConcreteValueError, match=r"derivative would be lost.*x.item\(\).*x.detach\(\)"):
             lost()
     for missing in ("grad", "assign", "zero_grad"):

@@ -1,0 +1,144 @@
+"""Where C code raises its own error in the place of ours, the transformation ends with ours, which says what to write."""
+
+import contextlib
+import math
+import traceback
+
+import numpy as np
+import pytest
+
+import polyad as pa
+
+HOW = {
+    "grad": lambda f, x: pa.grad(lambda v: pa.sum(v) + 0.0 * (f(v) is None))(x),
+    "jvp": lambda f, x: pa.jvp(lambda v: (f(v), v)[1], (x,), (x,)),
+    "vmap": lambda f, x: pa.vmap(lambda v: (f(v), v)[1])(np.stack([x, x + 1])),
+    "make_ir": lambda f, x: pa.make_ir(lambda v: (f(v), v)[1])(x),
+    "tape": lambda f, x: on_tape(f, x),
+    "hessian": lambda f, x: pa.hessian(lambda v: (f(v), pa.sum(v))[1])(x),
+    "vmap of grad": lambda f, x: pa.vmap(pa.grad(lambda v: (f(v), pa.sum(v))[1]))(np.stack([x, x + 1])),
+    "grad of vmap": lambda f, x: pa.grad(lambda u: pa.sum(pa.vmap(lambda v: (f(v), v)[1])(u)))(np.stack([x, x + 1])),
+}
+
+
+def on_tape(f, x):
+    with pa.Tape() as tape:
+        f(tape.watch(x))
+
+
+def put(b, key, v):
+    b[key] = v
+
+
+def add_to(b, v):
+    b += v
+
+
+zeros = lambda: np.zeros(3)
+STORES = {  # into an array that is not followed -> what the text says to write
+    "b[0] = x[0]": (lambda x: put(zeros(), 0, x[0]), "polyad.zeros"),
+    "b[0] = x": (lambda x: put(zeros(), 0, x), "polyad.zeros"),
+    "b[1:3] = x[0]": (lambda x: put(zeros(), slice(1, 3), x[0]), "polyad.zeros"),
+    "b[:] = x": (lambda x: put(zeros(), slice(None), x), "polyad.zeros"),
+    "b[mask] = x[0]": (lambda x: put(zeros(), zeros() == 0, x[0]), "polyad.zeros"),
+    "b[[0, 1]] = x[:2]": (lambda x: put(zeros(), [0, 1], x[:2]), "polyad.zeros"),
+    "A[0] = x": (lambda x: put(np.zeros((2, 3)), 0, x), "polyad.zeros"),
+    "A[0, 1] = x[0]": (lambda x: put(np.zeros((2, 3)), (0, 1), x[0]), "polyad.zeros"),
+    "float32": (lambda x: put(np.zeros(3, np.float32), 0, x[0]), "polyad.zeros"),
+    "complex": (lambda x: put(np.zeros(3, complex), 0, x[0]), "polyad.zeros"),
+    "b[0] += x[0]": (lambda x: put(b := zeros(), 0, b[0] + x[0]), "polyad.zeros"),
+    "b.fill": (lambda x: zeros().fill(x[0]), "polyad.zeros"),
+    "b.flat[0] = x[0]": (lambda x: put(zeros().flat, 0, x[0]), "polyad.zeros"),
+    "b.put": (lambda x: zeros().put(0, x[0]), "polyad.zeros"),
+    "b += x": (lambda x: add_to(zeros(), 0.1 * x), "polyad.zeros"),
+    "np.put": (lambda x: np.put(zeros(), [0], x[0]), "polyad.zeros"),
+    "np.copyto": (lambda x: np.copyto(zeros(), x), "polyad.zeros"),
+    "np.add(out=)": (lambda x: np.add(x, x, out=zeros()), "polyad.zeros"),
+    "np.full": (lambda x: np.full(3, x[0]), "polyad.full"),
+    "np.array([x[0], 1])": (lambda x: np.array([x[0], 1.0]), "polyad.stack"),
+    "np.array([x, x])": (lambda x: np.array([x, x]), "polyad.stack"),
+    "np.fromiter": (lambda x: np.fromiter((v for v in x), float), "polyad.zeros"),
+    "math.sin": (lambda x: math.sin(x[0]), "np.sin, not math.sin"),
+    "float": (lambda x: float(x[0]), "polyad.stop_gradient"),
+    "float of several": (lambda x: float(x), "polyad.stop_gradient"),
+    "complex()": (lambda x: complex(x[0]), "polyad.stop_gradient"),
+    "%f": (lambda x: "%f" % x[0], "polyad.stop_gradient"),  # noqa: UP031
+    "sum in C": (lambda x: math.fsum([x[0], x[1]]), "polyad.stop_gradient"),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("how", HOW)
+def test_the_text_is_the_error_itself(how, name):
+    f, advice = STORES[name]
+    with pytest.raises((pa.ConcreteValueError, pa.MutationError, pa.MissingRuleError)) as found:
+        HOW[how](f, np.array([0.5, 1.5, 2.5]))
+    text = str(found.value)
+    assert advice in text and "sequence" not in text, text
+    shown = "".join(traceback.format_exception(found.value))
+    assert "test_refusals.py" in shown and "setting an array element" not in shown
+
+
+def test_whole_numbers():
+    """`"%d" % x`, which takes the TypeError of ours for one of its own."""
+    text = lambda x: "%d" % x[0]  # noqa: UP031
+    HOW["jvp"](text, np.array([0.5]))  # the number is known, and no derivative is lost by its whole part
+    for how, advice in (("vmap", "astype"), ("make_ir", "without tracing")):
+        with pytest.raises(pa.ConcreteValueError, match=advice):
+            HOW[how](text, np.array([0.5]))
+
+
+def test_python_s_own_answers_stay():
+    for f in (lambda x: range(x[0]), lambda x: [1, 2][x[0]], lambda x: np.zeros((3, x[0]))):
+        with pytest.raises(TypeError, match="integer"):
+            pa.grad(lambda x, f=f: f(x) and pa.sum(x))(np.ones(2))
+    with pytest.raises(ValueError, match="not in list"):
+        pa.grad(lambda x: [1.0, 2.0].index(x[0]) and pa.sum(x))(np.zeros(2))
+
+
+def test_jit_goes_on_with_numbers():
+    def f(x):
+        b = np.zeros(3)
+        b[0], b[1:] = x[0], x[1]
+        return pa.sum(x) + b[0] + b[2] + complex(x[0]).real + np.array(x[0]) + math.sin(x[0])
+
+    with pytest.warns(pa.PerformanceWarning):
+        assert pa.jit(f)(np.array([1.0, 2.0])) == f(np.array([1.0, 2.0]))
+
+
+def test_errors_of_the_user_stay():
+    """An error that the user's code raises because of ours, or after it, is the user's."""
+
+    def renamed(x):
+        try:
+            np.zeros(3)[0] = x[0]
+        except ValueError as error:
+            raise KeyError("mine") from error
+
+    def caught(x):
+        with contextlib.suppress(ValueError):
+            np.zeros(3)[0] = x[0]
+        raise KeyError("mine")
+
+    def made_of_ours(x):
+        try:
+            float(x[0])
+        except pa.ConcreteValueError as error:
+            raise KeyError("mine") from error
+
+    for f in (renamed, caught, made_of_ours):
+        for how in ("grad", "jvp", "vmap", "make_ir"):
+            with pytest.raises(KeyError, match="mine"):
+                HOW[how](f, np.ones(2))
+
+
+def test_it_comes_from_the_line_of_the_user():
+    def f(x):
+        b = np.zeros(3)
+        b[1] = x  # here
+        return b
+
+    with pytest.raises(pa.ConcreteValueError) as found:
+        pa.grad(f)(1.0)
+    last = traceback.extract_tb(found.value.__traceback__)[-1]
+    assert last.line.endswith("# here") and found.value.__suppress_context__
