@@ -171,10 +171,8 @@ def linear_transpose(f, *examples):
 
 def _zeros(name, n, example):
     """The argument of an example's structure that is zero."""
-    is_aval = lambda x: isinstance(x, Aval)
-    leaves, structure = tree.flatten(example, is_aval)
-    leaves = [np.zeros(x.shape, x.dtype)[()] if is_aval(x) else x for x in leaves]
-    whole = tree.unflatten(structure, leaves)
+    whole = tree.map(lambda x: np.zeros(x.shape, x.dtype)[()] if isinstance(x, Aval) else x, example)
+    leaves = tree.leaves(whole)
     for i, x in enumerate(as_inputs(name, n, leaves, whole)):
         if not inexact(x):
             raise DTypeError(

@@ -89,6 +89,12 @@ def _register_dataclass(cls):
     _register(cls, flatten, unflatten, dynamic)
 
 
+def leaf(cls):
+    """Make instances of a dataclass leaves, such as what stands in the place of an array. Returns the class."""
+    _seen.add(cls)
+    return cls
+
+
 def flatten(tree, is_leaf=None):
     """The leaves of a tree, as a list, and its structure. None is an empty subtree."""
     if type(tree) in _plain:

@@ -3,7 +3,7 @@
 from math import e, inf, nan, pi
 
 from . import fft, linalg, loading, numpy_protocol, operators, random, saving
-from .avals import Aval, eval_shape, reduced_axes
+from .avals import Aval, reduced_axes
 from .batching import Batched, Replicated
 from .card import Card, bilinear, composite, elementwise, linear, opaque, operations, reduction
 from .creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
@@ -246,6 +246,7 @@ from .compiling import compile_program
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from .jit import disable_jit, jit
 from .scalars import scalar_rule
+from .shapes import eval_shape
 from .selection import PASSES
 from .tracing import Traced, make_ir
 from .tracing import follow_numbers as _follow_numbers

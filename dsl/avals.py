@@ -23,11 +23,13 @@ from ..dispatch import (
     isa,
     ndim_of,
     shape_of,
+    tree,
 )
 
 UNKNOWN = -1  # a length that is known only when the program runs: of what a loop keeps of each step
 
 
+@tree.leaf
 @dataclass(frozen=True)
 class Aval:
     """Shape (tuple of ints) and dtype (numpy.dtype) of an array; prints as `float64[2,3]`."""
@@ -101,19 +103,6 @@ def normalize_axis(name, axis, ndim):
     if not -ndim <= axis < ndim:
         raise AxisError(f"{name}: axis {axis} is out of range for an array with {ndim} axes")
     return axis % ndim
-
-
-def eval_shape(op, *xs, **params):
-    """Shape and dtype that an operation would give, without computing it.
-
-    op: an operation that is not composite. xs: arrays, layer values, array types, Avals or numbers.
-    Returns an Aval with `shape` and `dtype`. Raises ShapeError, MissingRuleError.
-
-    >>> import numpy as np, polyad as pa
-    >>> print(pa.eval_shape(pa.matmul, np.ones((2, 3)), np.ones((3, 4))))
-    float64[2,4]
-    """
-    return infer(op, [x if is_number(x) else aval_of(x) for x in xs], params)
 
 
 def number_kind(x):
