@@ -11,10 +11,11 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..dispatch import Layer, MissingRuleError, StructureError, describe, isa, tree
+from ..dispatch import Layer, MissingRuleError, RegistrationError, StructureError, describe, isa, tree
 from ..dispatch.calls import users_code
 from ..dsl import add
 from ..dsl.arrays import Zeros
+from ..dsl.forms import misfit, place
 from ..dsl.ops.create import zeros_like
 from .custom_call import bind
 from .inputs import NoTangent, check_callable, inexact, scalar, title
@@ -66,7 +67,7 @@ class CustomFunction:
         where it is zero; it must be linear in the tangents. Arguments of `nondiff_argnums` come first. symbolic_zeros: give
         `polyad.Zeros(shape, dtype)` for tangents that are known to be zero.
         """
-        check_callable(f"{self.title}: the rule of defjvp", rule, "(primals, tangents) -> (y, dy)")
+        self._check("the rule of defjvp", rule, "(primals, tangents) -> (y, dy)", 2)
         self.jvp_rule, self.symbolic["jvp"] = rule, symbolic_zeros
         return rule
 
@@ -82,9 +83,16 @@ class CustomFunction:
         30.0
         """
 
-        for one in rules:
+        known = self.arity is not None
+        if known and len(rules) != self.arity - len(self.nondiff):
+            raise StructureError(
+                f"{self.title}: defjvps got {len(rules)} rule(s) for {self.arity - len(self.nondiff)} differentiated "
+                "argument(s); give one for each, None where the derivative is zero"
+            )
+        for n, one in enumerate(rules):
             if one is not None:
-                check_callable(f"{self.title}: a rule of defjvps", one, "(dx, y, *primals) -> dy, or None")
+                form, count = "(dx, y, *primals) -> dy, or None", 2 + self.arity if known else None
+                self._check(f"rule {n} of defjvps", one, form, count, fixed=False)
 
         def rule(*args, **kwargs):
             *fixed, primals, tangents = args
@@ -113,9 +121,24 @@ class CustomFunction:
         where it is zero. backward gets the arguments of `nondiff_argnums` first. symbolic_zeros: give
         `polyad.Zeros(shape, dtype)` for results without cotangent.
         """
-        check_callable(f"{self.title}: forward of defvjp", forward, "(*args) -> (y, saved)")
-        check_callable(f"{self.title}: backward of defvjp", backward, "(saved, ct) -> tuple of cotangents")
+        self._check("forward of defvjp", forward, "(*args) -> (y, saved)", self.arity, fixed=False)
+        self._check("backward of defvjp", backward, "(saved, ct) -> tuple of cotangents", 2)
         self.forward_rule, self.backward_rule, self.symbolic["vjp"] = forward, backward, symbolic_zeros
+
+    def _check(self, what, rule, form, count, fixed=True):
+        """A rule is a function of `count` arguments (None: any number), after those of nondiff_argnums if these come first."""
+        check_callable(f"{self.title}: {what}", rule, form)
+        if count is None or self.signature is None:
+            return
+        count += len(self.nondiff) if fixed else 0
+        named = [p.name for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        found = misfit(rule, count)
+        if found is not None and misfit(rule, count, named) is not None:
+            first = ", after those of nondiff_argnums" if fixed and self.nondiff else ""
+            raise RegistrationError(
+                f"{self.title}: {what}{place(rule)} takes {found}, but is called with {count} argument(s); write it as "
+                f"{form}{first}"
+            )
 
     # ------------------------------------------------------------------ the call
     def __call__(self, *args, **kwargs):
@@ -169,7 +192,8 @@ class custom_jvp(CustomFunction):
     f: function of arrays or trees. nondiff_argnums: positions of arguments that the rule does not differentiate. The rule is
     given by `.defjvp(rule)`, where `rule(primals, tangents)` returns value and tangent, or argument by argument by
     `.defjvps(…)`. For reverse mode the rule is transposed; a `.defvjp` beside it takes precedence there.
-    Raises MissingRuleError when differentiated without a rule, StructureError, ShapeError, DTypeError for wrong rules.
+    Raises MissingRuleError when differentiated without a rule, RegistrationError for a rule of other parameters,
+    StructureError, ShapeError, DTypeError for wrong results of rules.
 
     >>> import polyad as pa
     >>> @pa.custom_jvp
@@ -192,7 +216,8 @@ class custom_vjp(CustomFunction):
     f: function of arrays or trees. nondiff_argnums: positions of arguments that the rule does not differentiate. The rule is
     given by `.defvjp(forward, backward)`: `forward(*args)` returns (value, saved), `backward(saved, ct)` a tuple of
     cotangents. For forward mode backward, linear in ct, is transposed; a `.defjvp` beside it takes precedence there.
-    Raises MissingRuleError when differentiated without a rule, StructureError, ShapeError, DTypeError for wrong rules.
+    Raises MissingRuleError when differentiated without a rule, RegistrationError for a rule of other parameters,
+    StructureError, ShapeError, DTypeError for wrong results of rules.
 
     >>> import numpy as np, polyad as pa
     >>> @pa.custom_vjp

@@ -36,13 +36,14 @@ Cotangents pair with tangents by Re(sum(ct * t)), without conjugation; layers br
 dtype, so rules need not.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from ..dispatch import RegistrationError, RuleTable, generic
 from ..dispatch.replacing import announce
 from .families import FAMILIES
+from .forms import check_facts, check_known, check_partials, check_rule
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
 
@@ -104,6 +105,9 @@ class Card:
         return f"{self.home}.{self.name}" if self.home else self.name
 
 
+FACTS = [f.name for f in fields(Card) if f.name not in ("body", "kind", "name", "rules")]  # what a declaration may say
+
+
 def programs_in(value):
     """The programs that a parameter holds: one, or a tuple of them."""
     values = value if isinstance(value, (tuple, list)) else (value,)
@@ -131,7 +135,12 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
     if "Raises" not in (prototype.__doc__ or "Raises"):
         prototype.__doc__ = f"{prototype.__doc__.rstrip()}\n\n    {COMMON[kind]}\n    "
     function = generic(prototype, sequence=sequence)
-    home, ours = facts.get("home"), prototype.__module__.partition(".")[0] == __name__.partition(".")[0]
+    home, ours = facts.get("home"), _is_ours(prototype)
+    if not ours:
+        check_known(name, facts, FACTS)
+        check_facts(name, {**facts, "kernel": kernel, "numpy": numpy})
+        if facts.get("partials") is not None:
+            check_partials(name, function.generic, facts["partials"])
     if kernel == "":
         kernel = None if not ours else f"{home}.{name}" if home else name
     if numpy is None:
@@ -157,11 +166,17 @@ RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "add_to", 
          "depends", "lift", "pull", "enter", "prune", "layered", "inline", "code", "lanes", "steps")
 
 
+def _is_ours(prototype):
+    return prototype.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 def _rule_setter(function, which):
     if which not in RULES:
         raise RegistrationError(f"{function.card.name}: there is no rule {which!r}; rules are {', '.join(RULES)}")
 
     def register(rule):
+        if not _is_ours(function):
+            check_rule(function, which, rule)
         old = function.card.rules.get(which)
         if callable(old) and callable(rule):
             announce(f"rule {which!r} of {function.card.name}", old, rule)

@@ -314,19 +314,16 @@ def test_too_few_entries():
         """x y"""
 
     op = kernel(pair, np.multiply)
-    op.rule("vjp")([lambda ct, z, x, y: ct * y])
+    with pytest.raises(pa.RegistrationError, match=r"pair: its rule 'vjp' has 1 function\(s\) for 2 array\(s\)"):
+        op.rule("vjp")([lambda ct, z, x, y: ct * y])
+    op.rule("vjp")([lambda ct, z, x, y: ct * y, None])
     close(pa.grad(lambda x: op(x, 3.0))(2.0), 3)
-    with pytest.raises(pa.MissingRuleError, match=r"pair has derivative rules for 1 array.* array 1"):
-        pa.grad(lambda y: op(2.0, y))(3.0)
 
-    @pa.elementwise(partials=[lambda z, x, y: y], kernel=None)
-    def other(x, y, /):
-        """x y"""
+    with pytest.raises(pa.RegistrationError, match="other: it has 1 partial derivative"):
 
-    op = kernel(other, np.multiply)
-    for transform in (pa.grad, pa.derivative):
-        with pytest.raises(pa.MissingRuleError, match="other has derivative rules for 1 array"):
-            transform(lambda y: op(2.0, y))(3.0)
+        @pa.elementwise(partials=[lambda z, x, y: y], kernel=None)
+        def other(x, y, /):
+            """x y"""
 
 
 def test_rules_of_the_wrong_shape():

@@ -331,7 +331,11 @@ def test_defjvps():
     h = pa.custom_jvp(lambda x, y, z: (x * y, z))
     h.defjvps(lambda dx, v, x, y, z: (10 * dx * y, 0 * z), None, lambda dz, v, x, y, z: (None, 3 * dz))
     close(pa.grad(lambda x, y, z: pa.sum(h(x, y, z)[0] + h(x, y, z)[1]), (0, 1, 2))(x, y, x)[0], 10 * y)
-    h.defjvps(lambda dx, v, x, y, z: (10 * dx * y, 0 * z), None)
+    few = (lambda dx, v, x, y, z: (10 * dx * y, 0 * z), None)
+    with pytest.raises(pa.StructureError, match=r"defjvps got 2 rule\(s\) for 3 differentiated argument\(s\)"):
+        h.defjvps(*few)
+    h = pa.custom_jvp(lambda *xs: (xs[0] * xs[1], xs[2]))  # how many there are is known at the call
+    h.defjvps(*few)
     with pytest.raises(pa.StructureError, match=r"defjvps got 2 rule\(s\) for 3 differentiated argument\(s\)"):
         pa.grad(lambda x: pa.sum(h(x, y, x)[0]))(x)
 
