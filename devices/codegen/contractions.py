@@ -2,16 +2,14 @@
 
 import numpy as np
 
-from . import small_products
+from . import blas, small_products
 from .bodies import Body
 from .indices import ZERO, Index
 from .loops import Loop, around
 from .pulls import PULLS, unit_reshape
 from .scalars import Unsupported, code, ctype, literal
-from .system import blas_functions
 
 SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
-GEMM = {"d": "dgemm", "f": "sgemm", "D": "zgemm", "F": "cgemm"}
 
 
 def matmul(e, graph):
@@ -42,8 +40,8 @@ class Product:
 
     @property
     def large(self):
-        long = self.n * self.m * self.k >= SMALL and min(self.n, self.m) > 1
-        return long and self.dtype.char in GEMM and bool(blas_functions())
+        long = self.n * self.m * self.k >= SMALL and min(self.n, self.m, self.k) > 1
+        return long and blas.has_product(self.dtype)
 
     def _sources(self, graph):
         body = Body(graph)
@@ -74,8 +72,8 @@ class Product:
         base = lambda p: str(p.without({"i", "j", "l"}))
         at = lambda p, name: p.coefficient(name)
         n, m, k, c = self.n, self.m, self.k, code(self.dtype)
-        if self.large and fits(x, y, n, m, k):
-            call = gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions)
+        call = blas.gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions) if self.large else None
+        if call is not None:
             return around(loops, call, "", False)
         dots = at(x, "l") == 1 and m == 1 < n or at(y, "l") == 1 != at(y, "j") and n == 1 < m  # of vectors that lie in rows
         if self.dtype.char in "df" and n * m * k and k > 1 and not dots:
@@ -87,9 +85,9 @@ class Product:
             rows = (at(x, "i"), at(x, "l"), at(y, "l"), at(y, "j"), at(o, "i"), at(o, "j"))
             call = kernel_call(c, n, m, k, f"{xn} + {base(x)}", f"{yn} + {base(y)}", f"{on} + {base(o)}", rows, graph)
             return around(loops, call, "", parallel)
-        return around(loops, self._plain(xn, x, yn, y, on, o, graph), "", parallel)
+        return around(loops, self._plain(xn, x, yn, y, on, o, graph, parallel and not loops), "", parallel)
 
-    def _plain(self, xn, x, yn, y, on, o, graph):
+    def _plain(self, xn, x, yn, y, on, o, graph, parallel=False):
         """Sums of products one after the other."""
         t, start = ctype(self.dtype), literal(0, self.dtype)
         if self.dtype.kind == "b":
@@ -103,7 +101,7 @@ class Product:
         loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
         if self.k == 1:  # an outer product
             lines = [f"{t} s = {start};", step, f"{on}[{o}] = s;"]
-            return around(loops, lines, "simd" if loops and o.coefficient(loops[-1].name) == 1 else "", False)
+            return around(loops, lines, "simd" if loops and o.coefficient(loops[-1].name) == 1 else "", parallel)
         inner = around([Loop("l", self.k, True)], [step], simd, False)
         return around(loops, [f"{t} s = {start};", *inner, f"{on}[{o}] = s;"], "", False)
 
@@ -135,32 +133,3 @@ def kernel_call(c, n, m, k, x, y, o, strides, graph):
     part, line = small_products.call(n, m, k, c, x, y, o, strides)
     graph.functions.small_products.add((c, part))
     return [line]
-
-
-# ---------------------------------------------------------------------- BLAS
-def fits(x, y, n, m, k):
-    """Whether BLAS takes the arrays as they lie: one of two axes without gaps, lengths within its integers."""
-    one = lambda p, a, b: 1 in (p.coefficient(a), p.coefficient(b))
-    return one(x, "i", "l") and one(y, "l", "j") and max(n * k, k * m, n * m) < 2**31
-
-
-def gemm(dtype, n, m, k, x, y, o, functions):
-    """C lines that call BLAS: in its order of columns the product is transposed, outᵀ = yᵀ xᵀ."""
-    name, t = GEMM[dtype.char], ctype(dtype)
-    functions.blas(name, t)
-    base = lambda p: str(p.without({"i", "j", "l"}))
-
-    def operand(place, row, column, columns):
-        if place.coefficient(column) == 1:  # rows lie without gaps
-            return "N", max(place.coefficient(row), columns, 1)
-        return "T", max(place.coefficient(column), 1)
-
-    ty, ldy = operand(y[1], "l", "j", m)
-    tx, ldx = operand(x[1], "i", "l", k)
-    ldo = max(o[1].coefficient("i"), m, 1)
-    cells = f"int M = {m}, N = {n}, K = {k}, lda = {ldy}, ldb = {ldx}, ldc = {ldo}; {t} one = 1, zero = 0;"
-    call = (
-        f'pointers.p_{name}("{ty}", "{tx}", &M, &N, &K, &one, (void *)({y[0]} + {base(y[1])}), &lda, '
-        f"(void *)({x[0]} + {base(x[1])}), &ldb, &zero, (void *)({o[0]} + {base(o[1])}), &ldc);"
-    )
-    return ["{", cells, call, "}"]

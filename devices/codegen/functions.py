@@ -117,7 +117,7 @@ class Functions:
         self.defined["nothing"] = NOTHING
         return f"{text} ^ nothing()"
 
-    def blas(self, name, ctype_):
+    def blas(self, name):
         """Note that a matrix product of BLAS is called."""
         self.pointers[name] = f"void (*p_{name})(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, "
         self.pointers[name] += "void *, void *, int *)"
