@@ -31,6 +31,7 @@ from .avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from .axes import Axis, Stacked
 from .batch_axes import batch_axes, containers_in, lanes_given, lanes_taken, of_one_lane
 from .batching import Batched, LanesRun, Need, Replicated, Split, fits, lane_numbers, show
+from .draws_in_lanes import looked_at
 from .libraries import asarray_like
 from .ops.indexing import index
 from .ops.shape import broadcast_to, concatenate, moveaxis
@@ -84,7 +85,7 @@ class MappedInputs:
         if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
             raise ShapeError(f"{name}: in_axes {in_axes!r} has {len(in_axes)} entries for {len(args)} arguments")
         where = (tuple(in_axes) if isinstance(in_axes, list) else in_axes, 0)
-        axes = tree.broadcast_prefix(where, (args, kwargs), f"{name}: in_axes", is_container)
+        axes = self.axes = tree.broadcast_prefix(where, (args, kwargs), f"{name}: in_axes", is_container)
         self.units, self.mapped = [], []
         paths = None
         for leaf in tree.leaves(units):
@@ -188,7 +189,7 @@ def _among(lanes, group):
 # ---------------------------------------------------------------------- running
 def map_lanes(name, f, inputs, axis):
     """Run f over all lanes of `inputs`, splitting them where Python asks, and return the `Outputs`."""
-    log, parts = [], [None]
+    log, parts, f = [], [None], looked_at(name, f, axis)
     while True:
         done, waiting = _run_parts(name, f, inputs, axis, log, parts)
         if not waiting:

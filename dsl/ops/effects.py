@@ -38,7 +38,11 @@ def name_of(f):
     return getattr(f, "__name__", None) or type(f).__name__
 
 
+callbacks = [0]  # how many have been called
+
+
 def _carry_out(*xs, f, result, lanes):
+    callbacks[0] += 1
     with users_code():
         given = f(*map(_readable, xs))
     if not result:
