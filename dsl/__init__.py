@@ -249,14 +249,14 @@ from .scalars import scalar_rule
 from .shapes import eval_shape
 from .selection import PASSES
 from .tracing import Traced, make_ir
-from .tracing import follow_numbers as _follow_numbers
+from .weak_numbers import follow_numbers as _follow_numbers
 from .vmap import vmap
 
 newaxis = None  # `x[newaxis]` is x with one more axis in front
 __array_api_version__ = "2025.12"
 
 operators.install()
-_follow_numbers()
+_follow_numbers(Traced)
 numpy_protocol.install()
 
 # the array API's names

@@ -17,7 +17,8 @@ from ..failing import may_fail
 from ..ir import Var
 from ..ops.effects import same_function
 from ..passes.rewriting import single
-from ..tracing import Traced, TraceRun, identity, operator_of
+from ..tracing import Traced, TraceRun, identity
+from ..weak_numbers import operator_of
 from .guarded import caught
 from .reads import view_of
 from .segments import DEPTH, FINE, LIMIT, Segment, is_kept, outcome, run_step
