@@ -276,7 +276,7 @@ def test_nothing_waits_for_the_garbage_collector(transform):
     def f(x):
         h = pa.sin(x)
         below = h
-        while not isinstance(below, np.ndarray):
+        while type(below) is not np.ndarray:
             below = below.below
         seen.append(weakref.ref(below))
         return pa.sum(h * h)

@@ -143,8 +143,8 @@ def test_arrays_that_a_rule_keeps_are_not_written_to(rng):
     @cube.defjvp
     def cube_jvp(primals, tangents):
         (x,), (dx,) = primals, tangents
-        for part in (x, dx, x[1:] if isinstance(x, np.ndarray) else x):
-            if isinstance(part, np.ndarray):
+        for part in (x, dx, x[1:] if type(x) is np.ndarray else x):
+            if type(part) is np.ndarray:
                 kept.append((part, part.copy()))
         return x * x * x, 3 * x * x * dx
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
+from polyad.dispatch import isa
 
 VERSION = "2025.12"
 CONSTANTS = {"e": np.e, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi}
@@ -379,7 +380,7 @@ def close(found, expected):
     """Compare a followed value's shape and dtype, and return it as a float, for the transformation to give back."""
     assert found.shape == expected.shape and found.dtype == expected.dtype
     with suppress(pa.ConcreteValueError):  # a traced value has no number
-        number = found if isinstance(found, np.ndarray) else found.concrete()  # a comparison is a plain array
+        number = found if isa(found, (np.ndarray, np.generic)) else found.concrete()  # a comparison is a plain array
         np.testing.assert_allclose(number, np.broadcast_to(expected, number.shape))
     return pa.astype(found, dtype=float)
 

@@ -657,9 +657,8 @@ def test_plain_buffers_refuse():
         out[0] = x[0]
         return np.sum(out)
 
-    with pytest.raises(ValueError, match="setting an array element") as found:
+    with pytest.raises(pa.ConcreteValueError, match="polyad.zeros"):
         pa.grad(f)(x0)
-    assert "polyad.zeros" in str(found.value.__cause__)
 
 
 # --- changed buffers --------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ def test_more_bits():
     agree(lambda u: (1 << (u & 3)) + (100 >> u), a)
     agree(operator.invert, a)
     agree(operator.invert, m)
-    agree(lambda u: np.bitwise_count(u) if isinstance(u, np.ndarray) else u, a, expected=a)
+    agree(lambda u: np.bitwise_count(u) if type(u) is np.ndarray else u, a, expected=a)
     np.testing.assert_array_equal(pa.bitwise_and(a, b), a & b)
 
 
@@ -265,10 +265,9 @@ def test_refused(under, f, error, text):
 
 @follow
 def test_a_number_put_into_an_array(under):
-    """NumPy's own text; the advice is its cause."""
-    with pytest.raises(ValueError, match="setting an array element") as found:
+    """The advice, not NumPy's own text."""
+    with pytest.raises(pa.ConcreteValueError, match="polyad.zeros"):
         under(lambda x: np.zeros(3).__setitem__(0, x[0, 0]))
-    assert isinstance(found.value.__cause__, pa.ConcreteValueError)
 
 
 @follow
@@ -280,7 +279,7 @@ def test_nothing_becomes_an_array_of_objects(under):
             lambda: np.atleast_1d([x[0, 0]]), lambda: np.sin([x, x]),
         ):  # fmt: skip
             with suppress(pa.PolyadError):
-                assert not isinstance(attempt(), np.ndarray)
+                assert type(attempt()) is not np.ndarray
         return x
 
     under(f)
