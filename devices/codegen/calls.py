@@ -41,7 +41,13 @@ def caller(library, source, new=np.empty):
             raise MemoryError("a compiled program's temporaries do not fit into memory")
         if failed:
             raise Fault
-        return [taken(y, *result) if UNKNOWN in result[1] else y if y.shape else y[()] for y, result in zip(outputs, made_of)]
+        return [finished(y, *result) for y, result in zip(outputs, made_of)]
+
+    def finished(y, dtype, shape):
+        if UNKNOWN in shape:
+            y = taken(y, dtype.newbyteorder("="), shape)
+        y = y if dtype.isnative else y.astype(dtype)
+        return y if shape else y[()]
 
     def taken(cell, dtype, shape):
         address, length = map(int, cell)
@@ -55,7 +61,7 @@ def caller(library, source, new=np.empty):
     names, made = [f"x{k}" for k in range(n)], [f"y{k}" for k in range(m)]
     known = pointers([id(np.ndarray), *[id(dtype) for dtype, _ in wanted]])
     space = {"empty": new, "again": again, "constants": constants, "known": known, "kept": (kept, library, wanted),
-             "taken": taken}  # fmt: skip
+             "finished": finished}  # fmt: skip
     if layout_known():
         space["run"] = function(library.address("run_arrays"), n + m + 2, "uintptr_t", n + m)
         attempt = f"run({''.join(f'id({name}), ' for name in (*names, *made))}constants, known)"
@@ -64,8 +70,9 @@ def caller(library, source, new=np.empty):
     results = []
     for k, (dtype, shape) in enumerate(made_of):
         grows = UNKNOWN in shape  # then it is made by the code, which says where it is
-        space[f"e{k}"], space[f"t{k}"] = (np.dtype(np.int64), (2,)) if grows else (dtype, shape)
-        results.append(f"taken(y{k}, *made_of[{k}])" if grows else f"y{k}" if shape else f"y{k}[()]")
+        space[f"e{k}"], space[f"t{k}"] = (np.dtype(np.int64), (2,)) if grows else (dtype.newbyteorder("="), shape)
+        plain = not grows and dtype.isnative  # the code writes in the machine's order of bytes
+        results.append((f"y{k}" if shape else f"y{k}[()]") if plain else f"finished(y{k}, *made_of[{k}])")
     space["made_of"], results = made_of, ", ".join(results)
     text = CALL.format(
         arguments=", ".join(names), empties="\n".join(f"    {y} = empty(t{k}, e{k})" for k, y in enumerate(made)) or "    pass",

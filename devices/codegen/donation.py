@@ -95,7 +95,7 @@ def _free(inputs, leaves, given):
     """The arguments given away whose memory is theirs alone: Var -> array."""
     free = {}
     for k, (v, x) in enumerate(zip(inputs, leaves, strict=True)):
-        alone = type(x) is np.ndarray and x.base is None and x.flags.owndata and x.flags.carray
+        alone = type(x) is np.ndarray and x.base is None and x.flags.owndata and x.flags.carray and x.dtype.isnative
         others = [y for j, y in enumerate(leaves) if j != k and isa(y, np.ndarray)]
         if v in given and alone and not any([np.may_share_memory(x, y) for y in others]):
             free[v] = x
