@@ -10,6 +10,8 @@ import numpy as np
 from ..dispatch import CPU, Container, DeviceKind, DeviceMismatchError, Layer, PolyadError, describe, generic, isa, tree
 from ..dispatch.kinds import lookup_device_of, lookup_kind
 from ..dsl.card import case, linear, normal
+from ..dsl.compiling import compile_program
+from ..dsl.ir import Program, evaluate
 from ..dsl.libraries import Scalar, bottom, creator, host_copy, namespace
 
 
@@ -192,6 +194,18 @@ def place_over_host(x: object, device: Device, /):
     if lookup_device_of(type(x)) is not None and device_of(x) == device:
         return x
     return place(host_copy(x), device)
+
+
+@place.method
+def place_by_name(x: object, device: str, /):
+    return place(x, usable(device))
+
+
+@compile_program.method
+def compile_program_by_name(program: Program, device: str, /, *, passes=None):
+    if isinstance(device, Device):  # of a kind without compiled code: operation by operation
+        return lambda *leaves: evaluate(program, leaves)
+    return compile_program(program, Device(device), passes=passes)
 
 
 @linear(kernel=None, numpy=(), samples=[case(normal(3), device="cpu:0"), case(normal(), device="cpu")])

@@ -9,11 +9,12 @@ from .selection import checked, using
 def compile_program(program, device, /, *, passes=None):
     """A function of a program's flat inputs (arrays of the shapes and dtypes it says) that returns the list of its results.
 
-    program: Program. device: where its arrays lie; it adds a method for its `Device[kind]`, and without one the operations run
-    one by one. passes: names among `PASSES` of those that are on, None for those that were where the program was made: all, but
-    where `jit` says otherwise. The results share no memory with arguments, constants or each other. Reductions may add in
-    another order, and warnings of floating-point arithmetic are not given. Raises what the operations raise, and TypeError
-    for arguments of other shapes or dtypes; StructureError for other names of passes.
+    program: Program. device: where its arrays lie, a `Device` or text that names one; devices add methods for their
+    `Device[kind]`, and without one the operations run one by one. passes: names among `PASSES` of those that are on, None for
+    those that were where the program was made: all, but where `jit` says otherwise. The results share no memory with
+    arguments, constants or each other. Reductions may add in another order, and warnings of floating-point arithmetic are not
+    given. Raises what the operations raise, and TypeError for arguments of other shapes or dtypes; StructureError for other
+    names of passes, DeviceError for text that names no device.
 
     >>> import numpy as np, polyad as pa
     >>> program = pa.make_ir(lambda x: pa.sum(x * x))(np.arange(3.0))

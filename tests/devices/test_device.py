@@ -63,9 +63,7 @@ def test_a_device_without_a_way_from_the_host():
 
     register_devices(Bare, lambda: 1)
     try:
-        with pytest.raises(
-            DeviceError, match=r"no way from the host to bare:0; add one with @polyad\.devices\.place\.method"
-        ):
+        with pytest.raises(DeviceError, match=r"no way from the host to bare:0; add one with @polyad\.devices\.place\.method"):
             to_device(np.ones(1), "bare")
         with pytest.raises(pa.DeviceMismatchError, match=r"creator: nothing is known about .*creator\.method"):
             device("bare").__enter__()
@@ -77,9 +75,7 @@ def test_device_of_what_holds_arrays():
     assert device_of(np.ones(2)) == device_of(2.0) == device_of(np.float32(1)) == "cpu:0"
     assert device_of(pa.Diagonal(np.ones(2))) == "cpu:0"
     found = []
-    pa.grad(pa.vmap(lambda x: found.append(device_of(x)) or pa.sum(x), axis_size=1, in_axes=None, out_axes=None))(
-        np.ones(2)
-    )
+    pa.grad(pa.vmap(lambda x: found.append(device_of(x)) or pa.sum(x), axis_size=1, in_axes=None, out_axes=None))(np.ones(2))
     pa.make_ir(lambda x: found.append(device_of(x)) or x)(np.ones(2))
     assert found == ["cpu:0", "cpu:0"]
 
@@ -115,3 +111,29 @@ def test_the_context_nests_and_comes_back_after_errors():
     again = device("cpu")
     with again, again:
         assert isinstance(pa.zeros(2), np.ndarray)
+
+
+@pytest.mark.parametrize("name", ["cpu", "cpu:0", "CPU"])
+def test_programs_are_compiled_for_a_device_by_name(name):
+    program = pa.make_ir(lambda x: pa.sum(pa.sin(x)))(np.arange(3.0))
+    run = pa.compile_program(program, name)
+    assert run.sources == pa.compile_program(program, Device("cpu")).sources  # C, not operations one by one
+    assert run(np.arange(3.0))[0] == pytest.approx(np.sum(np.sin(np.arange(3.0))))
+    assert pa.devices.place(np.ones(2), name).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["gpux", "cpu:x", ""])
+def test_text_that_names_no_device_is_refused(name):
+    program = pa.make_ir(lambda x: pa.sin(x))(np.arange(3.0))
+    with pytest.raises(DeviceError, match="no kind of device|names no device"):
+        pa.compile_program(program, name)
+    with pytest.raises(DeviceError, match="no kind of device|names no device"):
+        pa.devices.place(np.ones(2), name)
+
+
+def test_a_device_without_compiled_code_runs_programs_by_operations():
+    class Slow(DeviceKind):
+        pass
+
+    program = pa.make_ir(lambda x: x + 1)(np.arange(3.0))
+    assert pa.compile_program(program, Device(Slow))(np.arange(3.0))[0].tolist() == [1, 2, 3]
