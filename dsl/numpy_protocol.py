@@ -81,9 +81,10 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     if method == "at":
         return inplace.ufunc_at(name, ufunc, *inputs)
     contained = any([isinstance(x, Container) for x in (*inputs, *kwargs.get("out", ()))])
-    numbers = None if contained else _taken_out(inputs, kwargs.get("out"))
+    numbers = None if contained else _taken_out((*inputs, kwargs.get("where", True)), kwargs.get("out"))
     if numbers is not None:
-        return getattr(ufunc, method)(*numbers, **kwargs)
+        *numbers, mask = numbers
+        return getattr(ufunc, method)(*numbers, **(kwargs | {"where": mask} if "where" in kwargs else kwargs))
     out = _checked_out(name, kwargs.pop("out", None), contained)
     y = _ufunc_result(name, self, op, ufunc, method, [_listed(x) for x in inputs], kwargs, out)
     return y if out is None else inplace.write_out(name, out, y)
@@ -211,7 +212,7 @@ def _missing(name, x):
 
 
 def _taken_out(inputs, out):
-    """The inputs as plain arrays, if `out=` is one and all that follows them can go on with their numbers: jit; else None."""
+    """Inputs as plain arrays, if `out=` is one and all that follows them can go on with their numbers: jit; else None."""
     if out is None or any([isinstance(x, Layer) for x in (out if isinstance(out, tuple) else (out,))]):
         return None
     followed = [x for x in inputs if isinstance(x, Layer)]

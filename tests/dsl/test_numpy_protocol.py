@@ -336,3 +336,32 @@ def test_a_new_card_answers_for_numpy_at_once():
     finally:
         outside.pop((__name__, "spacing_of_the_test"))
         numpy_protocol._functions.pop(np.spacing)
+
+
+MASKED = {
+    "log": lambda x, m, out: np.log(x, where=m, out=out),
+    "divide": lambda x, m, out: np.divide(1.0, x, where=m, out=out),
+    "fixed mask": lambda x, m, out: np.log(abs(x) + 1, where=np.array([True, False, True]), out=out),
+    "followed mask alone": lambda x, m, out: np.multiply(np.arange(3.0), 2.0, where=m, out=out),
+    "broadcast": lambda x, m, out: np.add(x, np.ones((2, 3)), where=m, out=out),
+    "sum": lambda x, m, out: np.add.reduce(np.ones((2, 3)) * x, axis=0, where=m, out=out),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MASKED)
+def test_where_and_out_together(name):
+    """What the mask leaves out keeps its value: in an array of NumPy's under jit, in a value that is followed everywhere."""
+    x, f = np.array([1.0, -2.0, 3.0]), MASKED[name]
+    shape = (2, 3) if name == "broadcast" else (3,)
+    right = f(x, x > 0, np.full(shape, 7.0))
+    run = pa.jit(lambda x: f(x, x > 0, np.full(shape, 7.0)))
+    for _ in range(3):
+        np.testing.assert_allclose(run(x), right)
+    followed = lambda x: f(x, x > 0, np.zeros(shape) * x + 7.0)
+    np.testing.assert_allclose(pa.vmap(followed)(np.stack([x, x]))[1], right)
+    np.testing.assert_allclose(pa.jvp(followed, (x,), (x,))[0], right)
+    steps = 1e-6 * np.eye(3)
+    rows = [(followed(x + h) - followed(x - h)).sum() / 2e-6 for h in steps]
+    for transform in (pa.grad, lambda g: pa.jit(pa.grad(g))):
+        np.testing.assert_allclose(transform(lambda x: np.sum(followed(x)))(x), rows, rtol=1e-6, atol=1e-8)
