@@ -3,7 +3,6 @@
 import copy
 import pickle
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -13,6 +12,8 @@ from ..dispatch import Container, DensifyError, DTypeError, PerformanceWarning, 
 from ..dsl import Slice, add, concatenate, make_ir, multiply, operations, ravel, vmap
 from ..dsl import sum as sum_
 from ..dsl.avals import aval_of
+from ..dsl.axes import Stacked
+from ..dsl.batch_axes import stacked_tree
 from .comparing import agree, inexact, naming, raises, random_like
 
 
@@ -62,15 +63,21 @@ class _TypeCheck:
     def run(self, calls):
         self.check_parts()
         self.check_dense()
+        self.check_batch_axes()
         calls = [(f"calls[{i}]", f, lambda x, f=f: f(self.plain(x)), True) for i, f in enumerate(calls)]
-        for name, f, reference, differentiable in [*self.registered(), *calls]:
+        for name, f, reference, differentiable in [*self.registered(self.x), *calls]:
             with naming(name):
-                expected = self.check_value(f, reference)
+                expected = self.check_value(f, reference, self.x)
                 if expected is not None and np.all(np.isfinite(expected)):
                     self.check_trace(f)
                     self.check_lanes(f, reference)
                     if differentiable and self.inexact and self.precise and expected.dtype.kind == "f":
                         self.check_derivatives(f, np.shape(expected))
+        with naming("a batch of instances"):
+            batch = self.batch()
+            for name, f, reference, _ in self.registered(batch):
+                with naming(name):
+                    self.check_value(f, reference, batch, (*self.refuses, PolyadError))
         if not self.inexact:
             with naming("grad of a type without floating leaves"):
                 assert raises(DTypeError, grad(lambda x: 1.0), self.x), "it is not refused"
@@ -105,63 +112,72 @@ class _TypeCheck:
                 agree(self.plain(both), self.plain(x) + self.plain(other), rtol=1e-5, atol=1e-6)
 
     # ------------------------------------------------------------------ which calls
-    def registered(self):
-        """A call for each way to fill each method that names the type, of an operation's own or of its family."""
+    def registered(self, x):
+        """A call on x for each way to fill each method that names the type, of an operation's own or of its family."""
         found = {}
         for op in operations.values():
             generic = op.generic
             methods = [(m, m.types) for m in generic.methods]
-            if op.__module__.startswith(
-                "polyad."
-            ):  # what other people's operations say of themselves is theirs to check
+            if op.__module__.startswith("polyad."):  # what other people's operations say of themselves is theirs to check
                 methods += [(m, m.types[1:]) for family in generic.families for m in family.methods]
             for method, types in methods:
                 types = (*types, method.varargs, method.varargs) if method.varargs is self.cls else types
                 if self.cls in types and generic.arity in (None, len(types)):
-                    for args in self.fillings(types):
-                        for params in parameters(generic, self.x):
-                            call = self.call_of(op, args, params)
+                    for args in self.fillings(types, x):
+                        for params in parameters(generic, x):
+                            call = self.call_of(op, args, params, x, method)
                             found[call[0]] = call
         return found.values()
 
-    def fillings(self, types):
+    def fillings(self, types, x):
         """Arguments for a signature: instances, and for `Array` a number, a dense array and other instances."""
         rows = [[]]
         for t in types:
             fits = lambda row, t=t: [p for p in self.partners if isinstance(p, t)]
-            instance = lambda row: [self.second if any(a is self.x for a in row) else self.x]
+            instance = lambda row: [self.second if any(a is x for a in row) else x]
             rows = [[*row, a] for row in rows for a in (instance(row) if t is self.cls else fits(row))]
         return rows
 
-    def call_of(self, op, args, params):
-        place = next(i for i, a in enumerate(args) if a is self.x)
+    def call_of(self, op, args, params, x, method):
+        place = next(i for i, a in enumerate(args) if a is x)
         spread = op.generic.spread
         filled = lambda x: [x if i == place else a for i, a in enumerate(args)]
         shown = [type(a).__name__ for a in args] + [f"{k}={v!r}" for k, v in params.items()]
         return (
-            f"{op.__name__}({', '.join(shown)})",
+            f"{op.__name__}({', '.join(shown)}), method {getattr(method.implementation, '__name__', method)}",
             lambda x: as_one(spread(*filled(x), **params)),
             lambda x: as_one(spread(*[self.plain(a) for a in filled(x)], **params)),
             op.card.differentiable and not {"jvp", "samples"} & set(op.card.no_rule),
         )
 
     # ------------------------------------------------------------------ what is checked of a call
-    def check_value(self, f, reference):
-        """The instance gives what its dense form gives, which is returned; None if both raise, or the type refuses."""
+    def check_value(self, f, reference, x, refuses=None):
+        """x gives what its dense form gives, which is returned; None if both raise, or the type refuses."""
         try:
-            expected = reference(self.x)
+            expected = reference(x)
         except (PolyadError, TypeError, ValueError, IndexError):
-            assert raises(Exception, f, self.x), "gives a result where the dense form raises"
+            assert raises(Exception, f, x), "gives a result where the dense form raises"
             return None
+        refuses = self.refuses if refuses is None else refuses
+        given = tree.leaves([x, self.second, *self.partners])
+        before = [copy.copy(leaf) for leaf in given]
         try:
-            found = f(self.x)
-        except self.refuses:
+            found = f(x)
+        except refuses:
             return None
+        finally:
+            written = [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not same_bits(a, b)]
+            assert not written, "writes into its argument; a method makes new arrays"
         assert tuple(found.shape) == np.shape(expected), (
             f"the result's shape is {found.shape}, not {np.shape(expected)}"
         )
         agree(self.plain(found), expected, rtol=1e-9 if self.precise else 1e-5, atol=1e-11, exact=True)
         return expected
+
+    def batch(self):
+        """The draws as one instance, with a batch axis before the others."""
+        held = tree.map(lambda *leaves: Stacked(np.stack(leaves), False), *self.draws)  # not an array yet
+        return stacked_tree(held, len(self.draws), "check_array_type")
 
     def check_trace(self, f):
         with naming("trace"):
@@ -172,8 +188,7 @@ class _TypeCheck:
 
     def check_lanes(self, f, reference):
         with naming("vmap over a batch axis"):
-            held = tree.map(lambda *leaves: SimpleNamespace(stack=np.stack(leaves)), *self.draws)  # not an array yet
-            batch = held.stacked(0, len(self.draws), lambda leaf, axis: np.moveaxis(leaf.stack, 0, axis))
+            batch = self.batch()
             assert tuple(batch.shape) == (len(self.draws), *self.x.shape), (
                 f"a batch of instances has shape {batch.shape}"
             )
@@ -209,6 +224,18 @@ class _TypeCheck:
                 f"a cotangent {aval_of(c)} of a leaf {aval_of(leaf)}"
             )
 
+    def check_batch_axes(self):
+        """Mapping an axis that is not of the structure maps the dense form's, so that the structure has all its axes."""
+        with naming("the dense form of a batch of instances"):
+            batch = self.batch()
+            agree(self.plain(batch), np.stack([self.plain(x) for x in self.draws]), exact=True)
+        for x in (self.x, batch):
+            dense = self.plain(x)
+            for axis in range(len(x.shape) - self.cls.structure_ndim):
+                with naming(f"structure_ndim={self.cls.structure_ndim}, vmap over axis {axis} of shape {list(x.shape)}"):
+                    agree(vmap(self.dense, in_axes=axis)(x), np.moveaxis(dense, axis, 0), exact=True)
+                    agree(self.plain(vmap(lambda lane: lane, in_axes=axis, out_axes=axis)(x)), dense, exact=True)
+
     def check_structural_axis(self):
         """Mapping an axis of the structure maps the dense form."""
         if self.cls.structure_ndim and self.cls.densifies:
@@ -229,6 +256,11 @@ class _TypeCheck:
                 assert kinds[0] == kinds[1], f"gives {kinds[0]} one way and {kinds[1]} the other"
 
 
+def same_bits(a, b):
+    """Whether an array is as it was; numbers are."""
+    return type(a) is not np.ndarray or a.tobytes() == b.tobytes()
+
+
 def as_one(y):
     """Several results as one array."""
     return concatenate([ravel(part) for part in y]) if isinstance(y, tuple) else y
@@ -245,8 +277,9 @@ def parameters(generic, x):
     if "shape" in names:
         shapes = [(2, *x.shape)] if generic.name == "broadcast_to" else [(-1,), (1, *x.shape)]
         return [{"shape": shape} for shape in shapes]
-    if generic.card.kind == "reduction":
-        return [{}] + [{"axis": a, "keepdims": k} for a in range(-1, ndim) for k in (False, True) if ndim]
+    if "keepdims" in names and "axis" in names:
+        one = [{"axis": a, "keepdims": k} for a in range(-1, ndim) for k in (False, True) if ndim]
+        return [{}, *one, *[{"axis": a, "keepdims": True} for a in (None, *[(a, ndim - 1) for a in range(ndim - 1)])]]
     if generic.name == "astype":
         return [{"dtype": np.dtype("complex128")}]
     return [] if any(generic.signature.parameters[p].default is generic.signature.empty for p in names) else [{}]
