@@ -20,6 +20,9 @@ def without_derivative(*args, **params):
     return None
 
 
+opted_out.deliberate = without_derivative.deliberate = True  # whatever they take the place of
+
+
 def plain(args):
     """The arrays under all layers of the arguments, by whose types a rule is chosen; containers as they are."""
     found = [bottom(x) for x in args]

@@ -20,7 +20,8 @@ def announce(what, old, new):
     """Warn that the function `new` takes the place of `old`. Silent if it is the same function of the same module, whose
     source is run again (a notebook's cell, `importlib.reload`). what: the signature in messages."""
     global _last
-    if old is new or _name(old) == _name(new) or _last == (old, new):
+    meant = any([getattr(f, "deliberate", False) for f in (old, new)])  # such as `opt_out`, which says so itself
+    if meant or old is new or _name(old) == _name(new) or _last == (old, new):
         return
     _last = (old, new)
     warn(

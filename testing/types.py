@@ -73,10 +73,9 @@ class _TypeCheck:
                     self.check_lanes(f, reference)
                     if differentiable and self.inexact and self.precise and expected.dtype.kind == "f":
                         self.check_derivatives(f, np.shape(expected))
-        with naming("a batch of instances"):
-            batch = self.batch()
+        for batch in self.batches():
             for name, f, reference, _ in self.registered(batch):
-                with naming(name):
+                with naming(f"a batch of instances: {name}"):
                     self.check_value(f, reference, batch, (*self.refuses, PolyadError))
         if not self.inexact:
             with naming("grad of a type without floating leaves"):
@@ -179,6 +178,17 @@ class _TypeCheck:
         held = tree.map(lambda *leaves: Stacked(np.stack(leaves), False), *self.draws)  # not an array yet
         return stacked_tree(held, len(self.draws), "check_array_type")
 
+    def batches(self):
+        """The batch, in a list; no batch of a type whose dense form is that of one instance, and raises for several."""
+        batch = self.batch()
+        try:
+            found = self.plain(batch)
+        except Exception:
+            return []
+        with naming("the dense form of a batch of instances"):
+            agree(found, np.stack([self.plain(x) for x in self.draws]), exact=True)
+        return [batch]
+
     def check_trace(self, f):
         with naming("trace"):
             found, expected = make_ir(f)(self.x)(self.x), f(self.x)
@@ -226,10 +236,7 @@ class _TypeCheck:
 
     def check_batch_axes(self):
         """Mapping an axis that is not of the structure maps the dense form's, so that the structure has all its axes."""
-        with naming("the dense form of a batch of instances"):
-            batch = self.batch()
-            agree(self.plain(batch), np.stack([self.plain(x) for x in self.draws]), exact=True)
-        for x in (self.x, batch):
+        for x in [self.x, *self.batches()]:
             dense = self.plain(x)
             for axis in range(len(x.shape) - self.cls.structure_ndim):
                 with naming(f"structure_ndim={self.cls.structure_ndim}, vmap over axis {axis} of shape {list(x.shape)}"):

@@ -167,7 +167,8 @@ def test_a_right_type_passes():
         ({"total": lambda x, axis, dtype, keepdims: pa.sum(x.values) * x.factor.sum()}, r"sum\(Scaled"),
         ({"negate": lambda x: -x.dense() if not x.values.shape[1:] and type(x.values) is np.ndarray else x.dense()},
          r"negative\(Scaled.*\).*: (trace|vmap)"),
-        ({"dense": lambda self: self.values * self.factor}, "the dense form of a batch of instances: "),
+        ({"dense": lambda self: self.values * self.factor}, "vmap over a batch axis|negative"),
+        ({"dense": lambda self: self.values * self.factor.sum()}, "the dense form of a batch of instances: "),
     ],
 )  # fmt: skip
 def test_wrong_types_are_caught(faults, message):

@@ -134,3 +134,12 @@ def test_a_second_promotion_rule_is_an_error():
     pa.promotion_rule(mine.Mine, float, mine.Mine)
     with pytest.raises(pa.RegistrationError, match="promotion of float and .*Mine is .*Mine already, not float"):
         pa.promotion_rule(float, mine.Mine, float)
+
+
+def test_opting_out_and_in_again_is_meant():
+    mine = run(TYPE, "mine")
+    rule = "@op.vjp.method\ndef rule(ct, y, x: Mine, /): return 1"
+    for _ in range(2):  # a notebook, run twice
+        run(rule, "mine", op=pa.sin, Mine=mine.Mine)
+        pa.opt_out(pa.sin, mine.Mine)
+        pa.no_derivative(pa.sin, mine.Mine)
