@@ -52,7 +52,7 @@ from .dsl import (
 from .dsl import random
 # reductions and products
 from .dsl import (
-    all, any, dot, matmul, max, mean, min, outer, prod, sum, vecdot,
+    all, any, cdist, dot, matmul, max, mean, min, outer, prod, sqeuclidean, sum, vecdot,
 )  # fmt: skip
 # linear algebra as `polyad.linalg`
 from .dsl import linalg

@@ -9,6 +9,7 @@ from ..dsl.ops.create import zeros_like
 from .forward_rules import forward_rule
 from .pushes import pushed
 from .recycled import computed
+from .roots import keeping_roots
 from .rules import constant, differentiable, match_tangent, unfollowed
 from .shared_slopes import shares, sharing
 
@@ -29,6 +30,10 @@ class Dual(Layer):
 
     @classmethod
     def target(cls, generic, types):
+        return keeping_roots(cls, generic, types.index(cls), cls._target(generic, types))
+
+    @classmethod
+    def _target(cls, generic, types):
         spread = generic.spread
         mine = [t is cls for t in types]
         whose = mine.index(True)

@@ -21,6 +21,7 @@ from .nodes import PART, Joint
 from .origins import noting, watched_walk
 from .owned import Own
 from .residuals import LARGE, elements, leaner, total
+from .roots import keeping_roots, same_node
 from .rules import (
     constant,
     differentiable,
@@ -54,8 +55,15 @@ class Reverse(Layer):
     def concrete(self):
         return concrete(self.value)
 
+    def made_as(self, other, alike):
+        return same_node(self.run.tape, self.index, other.index, alike)
+
     @classmethod
     def target(cls, generic, types):
+        return keeping_roots(cls, generic, types.index(cls), cls._target(generic, types))
+
+    @classmethod
+    def _target(cls, generic, types):
         mine = [t is cls for t in types]
         if generic.rules:
             return captured(generic, mine.index(True), _general(cls, generic, mine))

@@ -36,4 +36,5 @@ def _checked(rule, seals):
         check_sealed(seals, name, "its derivative")
         return rule(*args, **params)
 
+    check.__wrapped__ = rule
     return check

@@ -104,7 +104,8 @@ class Layer(Standing, Array, metaclass=LayerMeta):
     kept beyond the operation at hand (on a tape, in another layer, among the results) is a `snapshot`.
     """
 
-    __slots__ = ("__weakref__", "memory")  # memory: with which values it shares elements, kept by dsl/sharing.py
+    # memory: with which values it shares elements, kept by dsl/sharing.py; root: of what it is the root, by dsl/roots.py
+    __slots__ = ("__weakref__", "memory", "root")
     state = ()  # the slots that make up the value
     restate = None  # function(self, other): take over the other's slots
     holds = None  # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
@@ -159,6 +160,10 @@ class Layer(Standing, Array, metaclass=LayerMeta):
     def __repr__(self):
         return f"{type(self).__name__}({self.below!r})"
 
+    def made_as(self, other, alike):
+        """Whether another value of its run equals it with all its derivatives, because it was made alike."""
+        return all(map(alike, self.parts(), other.parts()))
+
     def parts(self):
         """What it is made of: the values in its slots, its run apart."""
         return [getattr(self, name) for name in self.state if name != "run"]
@@ -191,6 +196,7 @@ def become(x, y):
     if type(x) is not type(y):
         set_class(x, type(y))  # a value that is the same in all lanes, written to in some of them
     type(y).restate(x, y)
+    x.root = getattr(y, "root", None)
 
 
 def settled(x):
@@ -228,11 +234,12 @@ class Run:
     Closing it makes every later operation on its values a `LeakedLayerError`.
     """
 
-    __slots__ = ("__weakref__", "closed", "depth", "inner", "name", "outer", "place", "refusal")
+    __slots__ = ("__weakref__", "closed", "depth", "inner", "name", "outer", "place", "refusal", "rooted")
 
     def __init__(self, name):
         self.name, self.closed, self.refusal = name, False, None
         self.inner = None  # the trace inside that records what is done with its values: `capture(generic, args, params)`
+        self.rooted = False  # whether one of its values remembers of what it is the root
         self.place = caller()
 
     @property
@@ -279,6 +286,10 @@ class Run:
     of_values = True  # whether it follows values; else the tangents alone of a forward pass directly inside of it
     sees_effects = False  # whether operations with an effect pass through it, whatever they are applied to (effects.py)
     records = False  # whether it makes a program of what is called, instead of calling it
+
+    def looks_up(self, x):
+        """Whether the program that it makes may be run with other numbers in the place of those of the array x."""
+        return self.records
 
     def once(self, name, perform):
         """The result of an operation with an effect: `perform()`, unless the run knows that this has happened already."""

@@ -118,6 +118,7 @@ from .ops.joining import (
     vstack,
 )
 from .ops.linalg import dot, matmul, outer, vecdot
+from .ops.norms import cdist, sqeuclidean
 from .ops.named import all_gather, axis_index, axis_size, pmax, pmean, pmin, psum
 from .ops.nanstatistics import (
     nanmax,

@@ -25,6 +25,9 @@ Conventions of every rule: arrays positional, parameters by keyword; `y` is the 
     lanes      (**params) -> dicts                            of an operation on programs: for each result, Var.lanes
     layered    (layer class, types) -> target or None         what a layer does with an operation that runs the user's code:
                a function of the call's arguments, or None for the layer's own way
+    root       (*xs, **params) -> Root or None               of what the result is the root (dsl/roots.py)
+    of_root    (roots, *xs, **params)                        the same where an argument is a root (None: it is none);
+               or an array from which the result has its slopes: what it is as a function of the square
     taylor     (k, y, *xs, **params) -> y_k or None           coefficient k of y along a curve, from y(j), j < k, and x(j),
                functions of j: coefficient j of the Taylor series, None for zero; NotImplemented for the way by the jvp
                rule, which every operation has: where that rule calls the operation itself, this is cheaper
@@ -163,7 +166,7 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
 
 
 RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "add_to", "batch", "neutral", "trace", "taylor",
-         "depends", "lift", "pull", "enter", "prune", "layered", "inline", "code", "lanes", "steps")
+         "depends", "lift", "pull", "root", "of_root", "enter", "prune", "layered", "inline", "code", "lanes", "steps")
 
 
 def _is_ours(prototype):

@@ -9,6 +9,7 @@ from .axes import named, resolved
 from .card import programs_in
 from .drawing import LARGEST, program_graph
 from .nans import checking, run_checked
+from .roots import equal
 from .selection import chosen
 from .source import free_names, line, named_vars, source, text
 
@@ -35,6 +36,21 @@ class Equation:
 
     def __init__(self, op, inputs, params, outputs):
         self.op, self.inputs, self.params, self.outputs = op, inputs, named(op, params), outputs
+
+
+def same_step(steps, known, v, w, alike):
+    """Whether two Vars of a trace are made alike by its steps. known: pairs (Var, array) of its constants."""
+    if v is w or not isinstance(v, Var) or not isinstance(w, Var):
+        return v is w or alike(v, w)
+    e, f = [next((e for e in reversed(steps) if any([u is o for o in e.outputs])), None) for u in (v, w)]
+    if e is None and f is None:
+        a, b = [next((x for u, x in known if u is of), of) for of in (v, w)]
+        return not isinstance(a, Var) and not isinstance(b, Var) and alike(a, b)
+    if e is None or f is None or e.op is not f.op or len(e.inputs) != len(f.inputs) or len(e.outputs) > 1:
+        return False
+    if e.op.card.acts(e.params) or e.op.card.collective or not equal(e.params, f.params):
+        return False
+    return all([same_step(steps, known, a, b, alike) for a, b in zip(e.inputs, f.inputs, strict=True)])
 
 
 class Program:

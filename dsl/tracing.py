@@ -26,7 +26,7 @@ from .axes import enclosing_axes
 from .batching import lanes_of
 from .card import operations
 from .debugging import check_sealed, sealed, watching
-from .ir import Equation, Program, Var, without_dead_code
+from .ir import Equation, Program, Var, same_step, without_dead_code
 from .libraries import Scalar, bottom
 from .weak_numbers import inferred, settled_numbers
 
@@ -63,6 +63,9 @@ class Traced(Layer):
 
     def concrete(self):
         return self.run.answer(self)
+
+    def made_as(self, other, alike):
+        return self.var is other.var or self.run.same_step(self.var, other.var, alike)
 
     def __repr__(self):
         return f"{type(self).__name__}({self.var.aval})"
@@ -200,6 +203,10 @@ class TraceRun(Run):
             f"{self.name}: Python asked for the value of {type(x).__name__} of {x.var.aval}, which a trace "
             f"does not have; {self.advice}"
         )
+
+    def same_step(self, v, w, alike):
+        """Whether two Vars are made alike, as far as the steps are known."""
+        return same_step(self.equations, self.constants.values(), v, w, alike)
 
     def ask_around(self):
         """Raise NeedsPython if a trace around can answer Python's questions."""

@@ -14,7 +14,7 @@ from ...dispatch.layers import warn
 from ..avals import infer
 from ..batching import concrete
 from ..failing import may_fail
-from ..ir import Var
+from ..ir import Var, same_step
 from ..ops.effects import same_function
 from ..passes.rewriting import single
 from ..tracing import Traced, TraceRun, identity
@@ -99,6 +99,12 @@ class JitRun(TraceRun):
         self.done = len(segment.equations) if len(self.path) < len(self.known) else 0
 
     # ------------------------------------------------------------------ recording
+    def same_step(self, v, w, alike):
+        return same_step(self.segment.equations, self.constants.values(), v, w, alike)
+
+    def looks_up(self, x):
+        return self._place(x) is not None or type(x) is np.ndarray and view_of(x, self.arrays) is not None
+
     def atom(self, x, mine=False):
         if type(x) in NUMBERS:
             return x

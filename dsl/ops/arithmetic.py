@@ -5,6 +5,7 @@ import numpy as np
 from ...dispatch import Array
 from ..avals import dtype_of, is_number
 from ..card import case, complex_normal, composite, elementwise, integers, normal, positives
+from ..roots import Root
 from .compare import equal, greater, less, where
 
 two = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(), normal(2, 1)), case(normal(3), 2.0)]
@@ -289,3 +290,22 @@ def clip(x, /, min=None, max=None):
 )
 def hypot(x, y, /):
     """sqrt(x**2 + y**2) without overflow, element by element, real. Both slopes at the origin are 0."""
+
+
+def _sum_of_squares(x, y):
+    return add(square(x), square(y))
+
+
+# ---------------------------------------------------------------------- roots, and even functions of them
+hypot.rule("root")(lambda x, y: Root(_sum_of_squares, (x, y)))
+square.rule("of_root")(lambda roots, x: roots[0].whole())
+negative.rule("of_root")(lambda roots, x: roots[0].times(-1.0))
+divide.rule("of_root")(lambda roots, x, y: roots[0].times(y, divides=True) if roots[1] is None else None)
+
+
+@multiply.rule("of_root")
+def multiply_of_root(roots, x, y):
+    a, b = roots
+    if a is None or b is None:
+        return a.times(y) if b is None else b.times(x)
+    return a.scaled(a.square(), *a.factors, *b.factors) if a.same(b) else None

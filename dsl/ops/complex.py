@@ -9,6 +9,7 @@ import numpy as np
 from ...dispatch import MethodError, describe, tree
 from ..avals import Aval, dtype_of
 from ..card import case, complex_normal, elementwise, normal, operations
+from ..roots import Root
 from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
 
 both = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
@@ -56,6 +57,13 @@ def abs(x, /):
 
 abs.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _unit(y, x))) if is_complex(x) else multiply(dxs[0], sign(x)))
 abs.rule("vjp")([lambda ct, y, x: multiply(ct, _unit(y, x))])
+
+
+def _square_of_abs(x):
+    return real(multiply(conj(x), x)) if is_complex(x) else square(x)
+
+
+abs.rule("root")(lambda x: Root(_square_of_abs, (x,)))
 
 
 def _across(dx, y, x):

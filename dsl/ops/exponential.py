@@ -3,6 +3,7 @@
 from ...dispatch import isa
 from ..avals import dtype_of, is_number
 from ..card import above_one, case, complex_normal, elementwise, integers, normal, positives, unit
+from ..roots import Root, itself
 from .arithmetic import add, divide, masked_product, multiply, over_or_zero, square, subtract
 from .compare import equal, greater_equal, less, logical_and, where
 
@@ -68,6 +69,9 @@ def sqrt(x, /):
     """
 
 
+sqrt.rule("root")(lambda x: Root(itself, (x,)))
+
+
 @elementwise(
     partials=[lambda y, x: over_or_zero(1 / 3, square(y))],
     c="cbrt({0})",
@@ -131,6 +135,22 @@ power.rule("vjp")([
     lambda ct, z, x, y: _times_slope(ct, x, y),
     lambda ct, z, x, y: masked_product(ct, _power_y(z, x)),
 ])
+
+
+@power.rule("root")
+def power_root(x, y):
+    return Root(itself, (x,)) if is_number(y) and y == 0.5 else None
+
+
+@power.rule("of_root")
+def power_of_root(roots, x, y):
+    """Powers from 2 on; of the root alone, or even ones."""
+    root = roots[0]
+    if root is None or roots[1] is not None or not is_number(y) or isinstance(y, complex) or y < 2:
+        return power_root(x, y)
+    if y % 2 == 0:
+        return root.whole() if y == 2 else power(root.whole(), int(y) // 2)
+    return None if root.factors else power(root.square(), y / 2)
 
 
 @power.rule("taylor")

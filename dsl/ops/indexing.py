@@ -10,6 +10,7 @@ from ...dispatch import Array, DTypeError, Layer, ShapeError, describe, isa
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, integers, linear, normal
 from ..libraries import asarray_like, host_copy
+from ..roots import picking
 from .arithmetic import add, multiply
 from .compare import equal
 from .create import arange_like, zeros_like
@@ -140,6 +141,7 @@ def index(x, /, *arrays, spec):
     """
 
 
+picking(index)
 index.rule("shape")(lambda x, *arrays, spec: result_aval(x, arrays, spec))
 
 

@@ -7,9 +7,10 @@ from ..card import case, composite, integers
 from .arithmetic import divide, subtract
 from .compare import isnan, logical_not, where
 from .complex import astype
+from .exponential import sqrt
 from .order_statistics import floating, middle, order_statistics, places_of
 from .reduce import all, max, mean, min, prod, sum
-from .statistics import fraction, over_freedom, safe_sqrt, squared_size
+from .statistics import fraction, over_freedom, squared_size
 
 
 def _gappy(*shape):
@@ -97,7 +98,7 @@ def nanvar(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, corre
 @composite(samples=_spread)
 def nanstd(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
     """Standard deviation over axes of what is a number, with slope 0 where all are equal. Raises ShapeError."""
-    return safe_sqrt(nanvar(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
+    return sqrt(nanvar(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
 @composite(samples=_axes)

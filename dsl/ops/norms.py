@@ -5,7 +5,7 @@ import math
 from ...dispatch import ShapeError
 from ..avals import dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, distinct, normal
-from .arithmetic import multiply, square
+from .arithmetic import multiply, square, subtract
 from .compare import not_equal
 from .complex import abs, astype, conj, is_complex, real
 from .exponential import power, sqrt
@@ -114,3 +114,46 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"norm: axis={axis} is neither one axis nor two different ones")
     return _matrix_norm(inexact(x), axes, keepdims, ord)
+
+
+# ---------------------------------------------------------------------- distances
+@composite(kernel=None, numpy=(), samples=[
+    case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(complex_normal(2, 3), normal(2, 3), axis=0),
+    case(normal(2, 1, 3), normal(4, 3), axis=None),
+])  # fmt: skip
+def sqeuclidean(x, y, /, axis=-1):
+    """Squared Euclidean distance along an axis: the sum of |x - y|**2, real and smooth, also where x and y are equal.
+
+    x, y: numeric arrays whose shapes broadcast. axis: int, tuple, or None for all. Raises ShapeError. SciPy has it as
+    `scipy.spatial.distance.sqeuclidean`.
+
+    >>> import numpy as np, polyad as pa
+    >>> kernel = lambda x, y: pa.exp(-0.5 * pa.sqeuclidean(x, y))
+    >>> pa.jacfwd(pa.grad(kernel), 1)(np.ones(2), np.ones(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return sum(_squares(inexact(subtract(x, y))), axis=axis)
+
+
+METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")
+
+
+@composite(kernel=None, numpy=(), samples=[
+    case(normal(2, 3), normal(4, 3)), case(normal(2, 3), normal(4, 3), metric="sqeuclidean"),
+    case(complex_normal(2, 2), normal(3, 2), metric="cityblock"), case(distinct(2, 3), normal(1, 3), metric="chebyshev"),
+])  # fmt: skip
+def cdist(x, y, /, metric="euclidean"):
+    """Distances of each of m points from each of n: shape (…, m, n).
+
+    x: shape (…, m, d). y: shape (…, n, d). metric: "euclidean", its square "sqeuclidean", "cityblock" (the sum of |x - y|)
+    or "chebyshev" (the largest). Made of differences, so that near points lose no digits; it takes memory for (…, m, n, d).
+    Functions of squared distances are smooth where points meet: see `sqeuclidean`. Raises ShapeError. Source: SciPy's
+    function of this name.
+    """
+    if metric not in METRICS:
+        raise ShapeError(f"cdist: metric={metric!r} is not offered; it is one of {', '.join(METRICS)}")
+    d = subtract(expand_dims(x, -2), expand_dims(y, -3))
+    if metric == "sqeuclidean":
+        return sum(_squares(inexact(d)), axis=-1)
+    return _vector_norm(inexact(d), -1, False, {"euclidean": 2, "cityblock": 1, "chebyshev": math.inf}[metric])

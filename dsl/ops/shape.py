@@ -7,6 +7,7 @@ import numpy as np
 from ...dispatch import ShapeError, describe, isa
 from ..avals import Aval, aval_of, ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, linear, normal, sequence_case
+from ..roots import picking
 
 
 def full_shape(name, shape, size):
@@ -36,6 +37,7 @@ def reshape(x, /, shape, copy=None):
     """
 
 
+picking(reshape)
 reshape.rule("shape")(lambda x, shape, copy=None: Aval(full_shape("reshape", shape, x.size), x.dtype))
 reshape.rule("transpose")([lambda ct, y, x, shape, copy=None: reshape(ct, shape=shape_of(x))])
 
@@ -62,6 +64,7 @@ def transpose(x, /, axes=None):
     """The array with its axes permuted; `axes[i]` is the axis of x that becomes axis i, None reverses them."""
 
 
+picking(transpose)
 transpose.rule("shape")(
     lambda x, axes=None: Aval(tuple(x.shape[a] for a in full_permutation("transpose", axes, x.ndim)), x.dtype)
 )
@@ -88,6 +91,9 @@ def broadcast_to(x, /, shape):
 
 def _listed(shape):
     return (shape,) if hasattr(shape, "__index__") else tuple(shape)
+
+
+picking(broadcast_to)
 
 
 @broadcast_to.rule("shape")

@@ -8,7 +8,6 @@ from ...dispatch import ShapeError, describe
 from ..avals import dtype_of, is_number, ndim_of, normalize_axis, number_kind, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, distinct, integers, normal
 from .arithmetic import add, clip, divide, maximum, multiply, square, subtract
-from .compare import equal, where
 from .complex import astype, conj, imag, is_complex, real
 from .create import ones_like
 from .exponential import sqrt
@@ -25,12 +24,6 @@ axes = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(2, 3, 2), ax
 def squared_size(x):
     """|x|² without the root."""
     return add(square(real(x)), square(imag(x))) if is_complex(x) else square(x)
-
-
-def safe_sqrt(x):
-    """Square root with slope 0 at 0."""
-    zero = equal(x, 0)
-    return where(zero, 0.0, sqrt(where(zero, 1.0, x)))
 
 
 def over_freedom(name, total, count, ddof, correction):
@@ -70,7 +63,7 @@ def std(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correcti
 
     Where all elements are equal it is 0 and so is its derivative.
     """
-    return safe_sqrt(var(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
+    return sqrt(var(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
 @composite(samples=[case(distinct(2, 3)), *[case(distinct(2, 3, 2), axis=a, keepdims=a == 0) for a in (0, (0, -1))]])
