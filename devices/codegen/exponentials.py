@@ -41,22 +41,31 @@ REDUCED  h = k >> 1; l = (k - h) << DIGITS; h <<= DIGITS;
     # t / (t + 2) for t = exp(2 |a|) - 1, to which p alone is added where it is small
     "tanh": """\
 static inline TYPE tanh_CODE(TYPE a) {
-  TYPE x = 2 * __builtin_fabsSUFFIX(a), u, t;
-  x = x > ONE_FROM ? ONE_FROM : x;
+TWICE  return __builtin_copysignSUFFIX(y, a);
+}""",
+    # (1 - |y|) (1 + |y|) with 1 - |y| = 2 / (t + 2): a compiler finds what it has in common with tanh(a)
+    "tanh_slope": """\
+static inline TYPE tanh_slope_CODE(TYPE a) {
+TWICE  w = x > LIMIT ? 0 : q + q;
+  return FMA_CODE(w, y, w);
+}""",
+}
+TWICE = """\
+  TYPE x = 2 * __builtin_fabsSUFFIX(a), u, t, q, y, w;
 REDUCED  h = k << DIGITS;
   __builtin_memcpy(&u, &h, sizeof u);
   t = FMA_CODE(u, p, u - 1);
-  return __builtin_copysignSUFFIX(t / (t + 2), a);
-}""",
-}
+  q = 1 / (t + 2);
+  y = x > ONE_FROM ? 1 : t * q;
+"""
 SHIFT = {("exp", "f8"): "0x1.80000000007fep+52", ("tanh", "f8"): "0x1.80000000003ffp+52",
          ("exp", "f4"): "0x1.8001fcp+23f", ("tanh", "f4"): "0x1.8000fep+23f"}  # fmt: skip
 NUMBERS = {
     "f8": {"TYPE": "double", "BITS": "uint64_t", "DIGITS": "52", "SUFFIX": "", "FAST": "__FP_FAST_FMA",
-           "LEAST": "-746.0", "MOST": "710.0", "ONE_FROM": "40.0",
+           "LEAST": "-746.0", "MOST": "710.0", "ONE_FROM": "40.0", "LIMIT": "708.0",
            "PER_LN2": "0x1.71547652b82fep+0", "HIGH": "0x1.62e42feep-1", "LOW": "0x1.a39ef35793c76p-33"},
     "f4": {"TYPE": "float", "BITS": "uint32_t", "DIGITS": "23", "SUFFIX": "f", "FAST": "__FP_FAST_FMAF",
-           "LEAST": "-104.0f", "MOST": "89.0f", "ONE_FROM": "20.0f",
+           "LEAST": "-104.0f", "MOST": "89.0f", "ONE_FROM": "20.0f", "LIMIT": "87.0f",
            "PER_LN2": "0x1.715476p+0f", "HIGH": "0x1.62e4p-1f", "LOW": "0x1.7f7d1cp-20f"},
 }  # fmt: skip
 COEFFICIENTS = {
@@ -81,8 +90,9 @@ def polynomial(coefficients, x, square, fma):
 
 
 def exponential(name, code):
-    """C text of `exp` or `tanh`, as a function `exp_f8`, …"""
-    text = FUSED + TEXT[name].replace("REDUCED", REDUCED).replace("SHIFT", SHIFT[name, code])
+    """C text of `exp`, `tanh` or `tanh_slope`, as a function `exp_f8`, …"""
+    text = FUSED + TEXT[name].replace("TWICE", TWICE).replace("REDUCED", REDUCED)
+    text = text.replace("SHIFT", SHIFT[name.removesuffix("_slope"), code])
     text = text.replace("POLYNOMIAL", polynomial(COEFFICIENTS[code], "r", "s", f"FMA_{code}"))
     for word, number in NUMBERS[code].items():
         text = text.replace(word, number)

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from .exponentials import TEXT as EXPONENTIALS
 from .exponentials import exponential
 from .helpers import HELPERS
 from .scalars import Unsupported, code, ctype, real_dtype
@@ -36,6 +37,8 @@ CALL = re.compile(r"([@%])([a-z_0-9]+)")
 class Functions:
     """The words that one C source uses: `text` is their C, `pointers` names the functions whose addresses it needs."""
 
+    in_line = True  # whether exponentials are written here, not the device's
+
     def __init__(self):
         self.declared, self.defined, self.pointers = {}, {}, {}
         self.patterns = {}  # id(equation) -> what elementwise.py made of it
@@ -58,6 +61,9 @@ class Functions:
         """The C function that a word is in a dtype."""
         dtype = np.dtype(dtype)
         kind = dtype.kind
+        if kind == "f" and name in EXPONENTIALS and self.in_line:
+            self.defined[f"{name}_{code(dtype)}"] = exponential(name, code(dtype))
+            return f"{name}_{code(dtype)}"
         found = HELPERS.get((name, kind)) or HELPERS.get((name, "biufc"))
         if found is None and kind in "iu":
             found = HELPERS.get((name, "iu"))
@@ -75,10 +81,6 @@ class Functions:
 
     def _libm(self, name, suffix, arity):
         full = name + suffix
-        if name in ("exp", "tanh"):
-            c = "f4" if suffix else "f8"
-            self.defined[f"{name}_{c}"] = exponential(name, c)
-            return f"{name}_{c}"
         if full not in self.declared:
             real, vectorized = "float" if suffix else "double", "VECTORIZED " * (full in vector_functions())
             self.declared[full] = f"{vectorized}{real} {full}({', '.join([real] * arity)});"

@@ -74,6 +74,11 @@ HELPERS = {
     ("logaddexp2", "f"): f"{H} T NAME(T a, T b) {{ T d = a == b ? 0 : a - b; "
                          "return (a > b ? a : b) + (T)1.4426950408889634 * @log1p(@exp2(-@fabs(d))); }",
     ("expit", "f"): f"{H} T NAME(T a) {{ T e = @exp(-@fabs(a)); return (a >= 0 ? 1 : e) / (1 + e); }}",
+    ("tanh_slope", "f"): f"{H} T NAME(T a) {{ T e = @exp(-2 * @fabs(a)), d = 1 + e; return 4 * e / (d * d); }}",
+    # x in two halves, whose squares are exact (Dekker): what rounding takes from x²
+    ("bell", "f"): f"{H} T NAME(T a, T c) {{ T x = a > 40 ? 40 : a < -40 ? -40 : a, s = x * x, "
+                   "w = (T)(sizeof(T) == 8 ? 134217729 : 4097) * x, h = w - (w - x), y = @exp(c * s); "
+                   "return y + y * (c * ((h * h - s) + (x - h) * (h + x))); }",
     ("xlogy", "f"): f"{H} T NAME(T a, T b) {{ T y = a * @log(b); return (a == 0) & (b == b) ? 0 : y; }}",
     ("xlog1py", "f"): f"{H} T NAME(T a, T b) {{ T y = a * @log1p(b); return (a == 0) & (b == b) ? 0 : y; }}",
     ("entr", "f"): f"{H} T NAME(T a) {{ T y = -a * @log(a); return a != a ? a : a > 0 ? y : a == 0 ? 0 : -INFINITY; }}",

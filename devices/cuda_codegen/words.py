@@ -40,6 +40,8 @@ def spelled(text):
 class CudaFunctions(Functions):
     """The words that one CUDA source uses; `text` is their definitions."""
 
+    in_line = False
+
     def word(self, name, dtype):
         """The CUDA function that a word is in a dtype. Raises Unsupported."""
         dtype = np.dtype(dtype)

@@ -6,9 +6,10 @@ import numpy as np
 
 from ..avals import dtype_of, is_number
 from ..card import case, complex_normal, composite, elementwise, normal
-from .arithmetic import add, clip, minimum, multiply, negative, square, subtract
+from .arithmetic import add, clip, divide, multiply, negative, square, subtract
 from .compare import equal, greater, greater_equal, less_equal, logical_and, where
-from .exponential import exp, exp2, expm1
+from .complex import stop_gradient
+from .exponential import exp2, expm1
 from .special import ndtr
 from .trigonometric import tanh
 
@@ -16,14 +17,22 @@ one = [case(normal(3)), case(normal(2, 3)), case(normal())]
 two = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)]
 
 
-def share(power, x, z):
-    """The share of x in the sum whose logarithm is z: power(x - z), where z is -inf 0, where x and z are +inf 1."""
-    most = float(np.finfo(dtype_of(z)).max)
-    return power(minimum(subtract(x, clip(z, -most, most)), 0.0))
-
-
-def _shares(power):
-    return [lambda z, x, y: _halved(share(power, x, z), x, y), lambda z, x, y: _halved(share(power, y, z), x, y)]
+def _share(logistic, slope, x, y):
+    """logistic(x - y), the share of x in the sum whose logarithm is asked for; of equal infinities as if y were the largest
+    number. What rounding takes from the difference (D. E. Knuth, The Art of Computer Programming 2, 4.2.2) counts where the
+    share is small; `slope` is that of the logistic function over s (1 - s)."""
+    if is_number(y) and y == 0:
+        return logistic(x)
+    most = float(np.finfo(dtype_of(x) if is_number(y) else dtype_of(y)).max) / 2  # of which differences are finite
+    bounded = lambda v: min(max(v, -most), most) if is_number(v) else clip(v, -most, most)
+    constant = lambda v: v if is_number(v) else stop_gradient(v)
+    y = bounded(y)
+    s = logistic(subtract(x, y))
+    a, b = constant(bounded(x)), constant(y)
+    d = subtract(a, b)
+    seen = subtract(a, d)
+    rest = add(subtract(a, add(d, seen)), subtract(seen, b))
+    return add(s, multiply(multiply(slope, rest), multiply(s, subtract(1.0, s))))
 
 
 def _halved(s, x, y):
@@ -31,13 +40,33 @@ def _halved(s, x, y):
     return s if is_number(x) or is_number(y) else where(logical_and(equal(x, y), equal(x, math.inf)), 0.5, s)
 
 
-@elementwise(partials=_shares(exp), c="logaddexp({0}, {1})", samples=two)
+def _logistic_2(d):
+    """1 / (1 + 2**-d), without overflow."""
+    right = greater_equal(d, 0)
+    e = exp2(where(right, negative(d), d))
+    return divide(where(right, 1.0, e), add(1.0, e))
+
+
+def _shares(logistic, slope):
+    share = lambda x, y: _halved(_share(logistic, slope, x, y), x, y)
+    return [lambda z, x, y: share(x, y), lambda z, x, y: share(y, x)]
+
+
+@elementwise(
+    partials=_shares(lambda d: expit(d), 1.0),
+    c="logaddexp({0}, {1})",
+    samples=two,
+)
 def logaddexp(x, y, /):
     """log(exp(x) + exp(y)) without overflow, element by element. x, y: real arrays. Slopes where the value is
     -inf are 0; where both are +inf, each is ½."""
 
 
-@elementwise(partials=_shares(exp2), c="logaddexp2({0}, {1})", samples=two)
+@elementwise(
+    partials=_shares(_logistic_2, math.log(2)),
+    c="logaddexp2({0}, {1})",
+    samples=two,
+)
 def logaddexp2(x, y, /):
     """log2(2**x + 2**y) without overflow, element by element. x, y: real arrays. Slopes where the value is
     -inf are 0; where both are +inf, each is ½."""

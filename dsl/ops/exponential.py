@@ -4,7 +4,7 @@ from ...dispatch import isa
 from ..avals import dtype_of, is_number
 from ..card import above_one, case, complex_normal, elementwise, integers, normal, positives, unit
 from ..roots import Root, itself
-from .arithmetic import add, divide, masked_product, multiply, over_or_zero, square, subtract
+from .arithmetic import add, divide, masked_product, multiply, over_or_zero, subtract
 from .compare import equal, greater_equal, less, logical_and, where
 
 real = [case(normal(3)), case(normal(2, 3)), case(normal())]
@@ -23,7 +23,7 @@ def exp2(x, /):
 
 
 @elementwise(
-    partials=[lambda y, x: add(y, 1.0)], singular=True, c="expm1({0})", samples=[*real, case(complex_normal(3))]
+    partials=[lambda y, x: exp(x)], singular=True, c="expm1({0})", samples=[*real, case(complex_normal(3))]
 )
 def expm1(x, /):
     """exp(x) - 1 without cancellation near 0, element by element."""
@@ -73,7 +73,7 @@ sqrt.rule("root")(lambda x: Root(itself, (x,)))
 
 
 @elementwise(
-    partials=[lambda y, x: over_or_zero(1 / 3, square(y))],
+    partials=[lambda y, x: over_or_zero(multiply(1 / 3, y), x)],
     c="cbrt({0})",
     samples=[case(positives(3)), case(above_one(2, 3))],
 )

@@ -185,8 +185,8 @@ def gammainc_da(a, x, /, order=1):
     """Derivative of `gammainc` by its shape a, element by element, of any order.
 
     a, x: real arrays, not negative, shapes broadcast. order: int, at least 1. By the series of P(a, x) in powers of x,
-    differentiated term by term: its error is near 1e-15 absolutely, so relatively large where 1 - P is tiny; for x above
-    10000 by differences of `gammainc`, to about 1e-9 of the peak. Raises ShapeError, DTypeError.
+    differentiated term by term; for x above a + 1, and above 10000, by integrating the derivative of the density, whose error
+    is relative: it is small in the tail, too. Raises ShapeError, DTypeError.
     """
 
 

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from ...dispatch import ShapeError
 from ..avals import dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, distinct, normal
@@ -19,6 +21,13 @@ orders = [case(distinct(2, 3), ord=p, axis=1) for p in (1, 2, 3, 0.5, -1, math.i
 matrix_orders = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
+def _root_of_squares(x, axis, keepdims):
+    """The root of the sum of squares; of half precision in single precision, in which the squares are numbers."""
+    if dtype_of(x) == np.float16:
+        return astype(_root_of_squares(astype(x, dtype=np.float32), axis, keepdims), dtype=np.float16)
+    return sqrt(sum(_squares(x), axis=axis, keepdims=keepdims))
+
+
 def _squares(x):
     return real(multiply(conj(x), x)) if is_complex(x) else square(x)
 
@@ -31,7 +40,7 @@ def _largest(x, axis, keepdims=False):
 
 def _vector_norm(x, axis, keepdims, ord):
     if ord is None or ord == 2:
-        return sqrt(sum(_squares(x), axis=axis, keepdims=keepdims))
+        return _root_of_squares(x, axis, keepdims)
     if ord == 0:
         return astype(sum(not_equal(x, 0), axis=axis, keepdims=keepdims), dtype=real_dtype(dtype_of(x)))
     sizes = abs(x)
@@ -48,7 +57,7 @@ def _vector_norm(x, axis, keepdims, ord):
 
 def _matrix_norm(x, axes, keepdims, ord):
     if ord in (None, "fro", "f"):
-        return sqrt(sum(_squares(x), axis=axes, keepdims=keepdims))
+        return _root_of_squares(x, axes, keepdims)
     row, column = axes
     if ord in (1, -1, math.inf, -math.inf):
         inner, outer = (row, column) if ord in (1, -1) else (column, row)

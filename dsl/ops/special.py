@@ -5,15 +5,18 @@ Their kernels are SciPy's (`special.<name>`, on a device its library's), loaded 
 
 import math
 
+import numpy as np
+
 from ...dispatch import MissingRuleError
 from ..avals import dtype_of
 from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
-from .arithmetic import add, divide, multiply, negative, reciprocal, sign, square, subtract
+from .arithmetic import add, divide, multiply, negative, sign, square, subtract
 from .compare import equal, greater, less, logical_and, where
-from .complex import abs
+from .complex import abs, astype
 from .exponential import exp, log, log1p
+from .tails import ROOT_PI, bell, erfcx_slope, horner
 
-ROOT_PI = math.sqrt(math.pi)
+HALF = np.dtype(np.float16)
 real = [case(normal(3)), case(normal(2, 3)), case(normal())]
 
 
@@ -28,7 +31,20 @@ above_zero = [case(positives(3)), case(positives(2, 3)), case(positives())]
 
 def special(name, **facts):
     """Card of an elementwise operation whose kernel is this function of SciPy's `special`."""
+    if facts.get("partials"):
+        facts["partials"] = [p if p is None else _in_its_dtype(p) for p in facts["partials"]]
     return elementwise(kernel=f"special.{name}", **{"numpy": (), **facts})
+
+
+def _in_its_dtype(partial):
+    """A partial for half precision too, where SciPy's results have a wider dtype and so have the slopes on the way."""
+
+    def slope(y, *xs, **params):
+        if any([dtype_of(x) == HALF for x in xs]):
+            xs = [astype(x, dtype=dtype_of(y)) if dtype_of(x) == HALF else x for x in xs]
+        return partial(y, *xs, **params)
+
+    return slope
 
 
 def no_slope(operation, argument, why):
@@ -42,33 +58,43 @@ def no_slope(operation, argument, why):
     return partial
 
 
-def horner(t, coefficients):
-    """The polynomial in t with these coefficients, lowest first."""
-    y = coefficients[-1]
-    for c in reversed(coefficients[:-1]):
-        y = add(multiply(y, t), c)
-    return y
-
-
 # ---------------------------------------------------------------------- error functions
-def _bell(x, scale):
-    return multiply(scale, exp(negative(square(x))))
+def _error_slope(scale):
+    return lambda y, x: multiply(scale, bell(x, -1.0))
 
 
 @special(
-    "erf", partials=[lambda y, x: _bell(x, 2 / ROOT_PI)], singular=True, c="erf({0})", samples=[*real, case(complex_normal(3))]
+    "erf", partials=[_error_slope(2 / ROOT_PI)], singular=True, c="erf({0})", samples=[*real, case(complex_normal(3))]
 )
 def erf(x, /):
     """Error function, 2/√π ∫₀ˣ exp(-t²) dt, element by element. x: real or complex array."""
 
 
-@special("erfc", partials=[lambda y, x: _bell(x, -2 / ROOT_PI)], singular=True, c="erfc({0})", samples=real)
+@special("erfc", partials=[_error_slope(-2 / ROOT_PI)], singular=True, c="erfc({0})", samples=real)
 def erfc(x, /):
     """1 - erf(x) without cancellation for large x, element by element. x: real or complex array."""
 
 
+def _rising_bell(y, left, low, high, centre, scale=1.0):
+    """exp((scale y)²) for the quantile y of a probability with these distances from both ends (`left`: it is nearer to the
+    lower one): far from the centre erfcx over that distance, which the rounding of y does not reach."""
+    y = y if scale == 1.0 else multiply(scale, y)
+    near = where(left, low, high)
+    middle, end = greater(near, centre), equal(near, 0)
+    tail = divide(where(end, 1.0, erfcx(where(left, negative(y), y))), near)  # infinite at the end itself
+    return where(middle, exp(square(where(middle, y, 0.0))), tail)
+
+
+def _erfinv_slope(y, x):
+    return multiply(ROOT_PI / 2, _rising_bell(y, less(x, 0), add(1.0, x), subtract(1.0, x), 0.5))
+
+
+def _erfcinv_slope(y, x):
+    return multiply(-ROOT_PI / 2, _rising_bell(y, greater(x, 1), subtract(2.0, x), x, 0.5))
+
+
 @special(
-    "erfinv", partials=[lambda y, x: multiply(ROOT_PI / 2, exp(square(y)))], singular=True, c="erfinv({0})",
+    "erfinv", partials=[_erfinv_slope], singular=True, c="erfinv({0})",
     samples=[case(unit(3))],
 )
 def erfinv(x, /):
@@ -76,24 +102,14 @@ def erfinv(x, /):
 
 
 @special(
-    "erfcinv", partials=[lambda y, x: multiply(-ROOT_PI / 2, exp(square(y)))], singular=True, c="erfcinv({0})",
+    "erfcinv", partials=[_erfcinv_slope], singular=True, c="erfcinv({0})",
     samples=fractions,
 )
 def erfcinv(x, /):
     """Inverse of `erfc`, element by element, precise near 0. x: real array in [0, 2]; NaN outside."""
 
 
-def _erfcx_slope(y, x):
-    """2xy - 2/√π; its asymptotic series where that cancels."""
-    far = greater(x, 50.0) if dtype_of(x).kind == "f" else False
-    if far is False:
-        return subtract(multiply(multiply(2.0, x), y), 2 / ROOT_PI)
-    t = reciprocal(square(where(far, x, 50.0)))
-    series = multiply(-1 / ROOT_PI, multiply(t, horner(t, [1.0, -1.5, 3.75, -13.125])))
-    return where(far, series, subtract(multiply(multiply(2.0, where(far, 0.0, x)), y), 2 / ROOT_PI))
-
-
-@special("erfcx", partials=[_erfcx_slope], singular=True, c="erfcx({0})", samples=[*real, case(complex_normal(3))])
+@special("erfcx", partials=[erfcx_slope], singular=True, c="erfcx({0})", samples=[*real, case(complex_normal(3))])
 def erfcx(x, /):
     """exp(x²) erfc(x), which neither overflows nor vanishes for large x, element by element."""
 
@@ -107,8 +123,23 @@ def expi(x, /):
 
 
 # ---------------------------------------------------------------------- normal distribution, logistic curve
+ROOT_HALF = math.sqrt(0.5)
+
+
 def _density(x):
-    return multiply(1 / math.sqrt(2 * math.pi), exp(multiply(-0.5, square(x))))
+    return multiply(1 / math.sqrt(2 * math.pi), bell(x, -0.5))
+
+
+def _ndtri_slope(y, p):
+    exact = _rising_bell(y, less(p, 0.5), multiply(2.0, p), multiply(2.0, subtract(1.0, p)), 0.5, ROOT_HALF)
+    return multiply(math.sqrt(2 * math.pi), exact)
+
+
+def _log_ndtr_slope(y, x):
+    """Density over distribution function, below 0 without their common factor."""
+    left = less(x, 0)
+    tail = divide(math.sqrt(2 / math.pi), erfcx(multiply(-ROOT_HALF, where(left, x, 0.0))))
+    return where(left, tail, divide(_density(x), ndtr(where(left, 0.0, x))))
 
 
 @special("ndtr", partials=[lambda y, x: _density(x)], singular=True, c="ndtr({0})", samples=real)
@@ -116,14 +147,14 @@ def ndtr(x, /):
     """Distribution function of the standard normal distribution, element by element."""
 
 
-@special("ndtri", partials=[lambda y, p: divide(1.0, _density(y))], singular=True, c="ndtri({0})", samples=fractions)
+@special("ndtri", partials=[_ndtri_slope], singular=True, c="ndtri({0})", samples=fractions)
 def ndtri(p, /):
     """Quantile function of the standard normal distribution, the inverse of `ndtr`. p: array in [0, 1]; NaN outside."""
 
 
 @special(
     "log_ndtr",
-    partials=[lambda y, x: exp(subtract(multiply(-0.5, square(x)), add(y, 0.5 * math.log(2 * math.pi))))],
+    partials=[_log_ndtr_slope],
     singular=True,
     c="log_ndtr({0})", samples=[*real, case(lambda rng: rng.uniform(-40, -20, 3))],
 )

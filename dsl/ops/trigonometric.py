@@ -1,12 +1,23 @@
 """Trigonometric and hyperbolic functions and their inverses; angles in radians."""
 
+import numpy as np
+
+from ...dispatch import Array
+from ..avals import dtype_of
 from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
-from .arithmetic import add, multiply, negative, over_or_zero, reciprocal, square, subtract
+from .arithmetic import add, convolved, divide, hypot, multiply, negative, reciprocal, square, subtract
+from .compare import equal, where
 from .exponential import sqrt
+from .tails import below_one
 
 real = [case(normal(3)), case(normal(2, 3)), case(normal())]
 with_complex = [*real, case(complex_normal(3))]
 inside_unit = [case(unit(3)), case(unit(2, 3))]
+
+
+def _to_one(x):
+    """√(1 + x²), for real x without overflow."""
+    return sqrt(add(square(x), 1.0)) if dtype_of(x).kind == "c" else hypot(x, 1.0)
 
 
 @elementwise(partials=[lambda y, x: cos(x)], c="sin({0})", samples=with_complex)
@@ -33,7 +44,7 @@ def tan(x, /):
 
 
 @elementwise(
-    partials=[lambda y, x: reciprocal(sqrt(subtract(1.0, square(x))))],
+    partials=[lambda y, x: reciprocal(sqrt(below_one(x)))],
     singular=True,
     c="asin({0})",
     samples=inside_unit,
@@ -43,7 +54,7 @@ def arcsin(x, /):
 
 
 @elementwise(
-    partials=[lambda y, x: negative(reciprocal(sqrt(subtract(1.0, square(x)))))],
+    partials=[lambda y, x: negative(reciprocal(sqrt(below_one(x))))],
     singular=True,
     c="acos({0})",
     samples=inside_unit,
@@ -52,14 +63,22 @@ def arccos(x, /):
     """Inverse cosine of each element, in [0, π]; NaN outside [-1, 1]."""
 
 
-@elementwise(partials=[lambda y, x: reciprocal(add(square(x), 1.0))], c="atan({0})", samples=with_complex)
+def _arctan_slope(y, x):
+    """1 / (1 + x²)."""
+    return reciprocal(add(square(x), 1.0)) if dtype_of(x).kind == "c" else square(reciprocal(_to_one(x)))
+
+
+@elementwise(partials=[_arctan_slope], c="atan({0})", samples=with_complex)
 def arctan(x, /):
     """Inverse tangent of each element, in [-π/2, π/2]."""
 
 
 def _over_norm(a, y, x):
-    """a / (y² + x²), where both are zero: 0."""
-    return over_or_zero(a, add(square(y), square(x)))
+    """a / (y² + x²) without over- and underflow of squares, where both are zero: 0."""
+    r = hypot(y, x)
+    origin = equal(r, 0)
+    r = where(origin, 1.0, r)
+    return where(origin, 0.0, divide(divide(a, r), r))
 
 
 @elementwise(
@@ -81,12 +100,41 @@ def cosh(x, /):
     """Hyperbolic cosine of each element."""
 
 
-@elementwise(partials=[lambda y, x: subtract(1.0, multiply(y, y))], c="tanh({0})", samples=with_complex)
+def _on_tanh(rng):
+    x = rng.standard_normal(3)
+    return (np.tanh(x), x), {}
+
+
+@elementwise(
+    partials=[None, lambda s, y, x: multiply(multiply(-2.0, y), s)], kernel=None, numpy=(),
+    spelled="dsl.ops.trigonometric.tanh_slope", c={"f": "tanh_slope({1})"}, samples=[_on_tanh],
+)  # fmt: skip
+def tanh_slope(y, x, /):
+    """1 - y² for y = tanh(x), element by element, from x alone, since 1 - y² is 0 where y rounds to 1; for rules. y serves the
+    slope of the slope, -2 y (1 - y²)."""
+
+
+@tanh_slope.method
+def tanh_slope_of_any(y: Array, x: Array, /):
+    return square(reciprocal(cosh(x)))
+
+
+@tanh_slope.rule("taylor")
+def tanh_slope_taylor(k, s, y, x):
+    c = convolved(multiply, k, y, y)
+    return None if c is None else negative(c)
+
+
+def _tanh_slope(y, x):
+    return subtract(1.0, square(y)) if dtype_of(x).kind == "c" else tanh_slope(y, x)
+
+
+@elementwise(partials=[_tanh_slope], c="tanh({0})", samples=with_complex)
 def tanh(x, /):
     """Hyperbolic tangent of each element."""
 
 
-@elementwise(partials=[lambda y, x: reciprocal(sqrt(add(square(x), 1.0)))], c="asinh({0})", samples=with_complex)
+@elementwise(partials=[lambda y, x: reciprocal(_to_one(x))], c="asinh({0})", samples=with_complex)
 def arcsinh(x, /):
     """Inverse hyperbolic sine of each element."""
 
@@ -102,7 +150,7 @@ def arccosh(x, /):
 
 
 @elementwise(
-    partials=[lambda y, x: reciprocal(subtract(1.0, square(x)))], singular=True, c="atanh({0})", samples=inside_unit
+    partials=[lambda y, x: reciprocal(below_one(x))], singular=True, c="atanh({0})", samples=inside_unit
 )
 def arctanh(x, /):
     """Inverse hyperbolic tangent of each element; NaN outside [-1, 1]."""
