@@ -220,7 +220,7 @@ def snapshot(x):
 
 def layers_of(x):
     """The layer values that x is made of, x first and each one layer further down; none for an array."""
-    while isinstance(x, Layer):
+    while Layer in type(x).__mro__:
         yield x
         x = x.below
 
