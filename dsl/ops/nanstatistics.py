@@ -9,7 +9,7 @@ from .compare import isnan, logical_not, where
 from .complex import astype
 from .exponential import sqrt
 from .order_statistics import floating, middle, order_statistics, places_of
-from .reduce import all, max, mean, min, prod, sum
+from .reduce import all, in_single, is_half, max, mean, min, prod, sum
 from .statistics import fraction, over_freedom, squared_size
 
 
@@ -57,6 +57,8 @@ def nanmean(x, /, axis=None, dtype=None, keepdims=False):
     """Mean over axes of what is a number, NaN where nothing is. Raises ShapeError."""
     if not _has_nan(x):
         return mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    if dtype is None and is_half(x):
+        return in_single(nanmean, x, axis=axis, keepdims=keepdims)
     total = nansum(x, axis=axis, dtype=dtype, keepdims=keepdims)
     return divide(total, _count(x, axis, keepdims, dtype_of(total)))
 
@@ -86,6 +88,8 @@ _spread = [*_axes[:3], case(_gappy(6), ddof=1), case(integers(4))]
 @composite(samples=_spread)
 def nanvar(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
     """Variance over axes of what is a number. Parameters as for `var`. Raises ShapeError."""
+    if dtype is None and is_half(x):
+        return in_single(nanvar, x, axis=axis, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction)
     x = floating(x) if dtype is None else astype(x, dtype=dtype)
     center = nanmean(x, axis=axis, keepdims=True) if mean is None else mean
     gap = isnan(x)
@@ -98,6 +102,8 @@ def nanvar(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, corre
 @composite(samples=_spread)
 def nanstd(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
     """Standard deviation over axes of what is a number, with slope 0 where all are equal. Raises ShapeError."""
+    if dtype is None and is_half(x):
+        return in_single(nanstd, x, axis=axis, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction)
     return sqrt(nanvar(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 

@@ -14,7 +14,7 @@ from .exponential import power, sqrt
 from .factorize import svdvals
 from .indexing import describe_shape
 from .matrices import check_matrix, inexact, real_dtype
-from .reduce import max, min, sum
+from .reduce import in_single, is_half, max, min, sum
 from .shape import expand_dims, moveaxis
 
 orders = [case(distinct(2, 3), ord=p, axis=1) for p in (1, 2, 3, 0.5, -1, math.inf, -math.inf)]
@@ -83,6 +83,8 @@ def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     >>> pa.grad(lambda x: pa.linalg.vector_norm(x)**2)(np.zeros(2))
     array([0., 0.])
     """
+    if is_half(x):
+        return in_single(vector_norm, x, axis=axis, keepdims=keepdims, ord=ord)
     return _vector_norm(inexact(x), axis, keepdims, ord)
 
 
@@ -97,6 +99,8 @@ def matrix_norm(x, /, keepdims=False, ord="fro"):
     smallest one, 1 and -1 for the largest and smallest sum of |x| over a column, inf and -inf over a row. Raises ShapeError.
     """
     check_matrix("matrix_norm", x)
+    if is_half(x):
+        return in_single(matrix_norm, x, keepdims=keepdims, ord=ord)
     return _matrix_norm(inexact(x), (ndim_of(x) - 2, ndim_of(x) - 1), keepdims, ord)
 
 
@@ -111,6 +115,8 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     axis: int for vectors, pair of ints for matrices; None for the whole of x, which then has one axis or two, or any number
     if ord is None (the root of the sum of squares). ord: as for `vector_norm` or `matrix_norm`. Raises ShapeError.
     """
+    if is_half(x):
+        return in_single(norm, x, ord=ord, axis=axis, keepdims=keepdims)
     ndim = ndim_of(x)
     if axis is None and ord is None:
         return _vector_norm(inexact(x), None, keepdims, 2)

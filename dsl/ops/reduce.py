@@ -62,9 +62,23 @@ def sum_to(x, shape):
 broadcast_to.rule("transpose")([lambda ct, y, x, shape: sum_to(ct, shape_of(x))])
 
 
+def is_half(x):
+    """Whether x is of half precision, in which sums of many elements, and their number, are infinite."""
+    return dtype_of(x) == np.float16
+
+
+def in_single(op, x, *others, **params):
+    """An operation on an array of half precision, computed in single precision, its result in half precision again: as NumPy
+    accumulates. others: further arrays or numbers that are converted too."""
+    y = op(*[astype(v, dtype=np.float32) for v in (x, *others)], **params)
+    return astype(y, dtype=np.float16)
+
+
 @composite(samples=[*axes, case(complex_normal(3))])
 def mean(x, /, axis=None, dtype=None, keepdims=False):
-    """Arithmetic mean over axes; integers are averaged in float64. Parameters as for `sum`."""
+    """Arithmetic mean over axes; integers are averaged in float64, half precision in single. Parameters as for `sum`."""
+    if dtype is None and is_half(x):
+        return in_single(mean, x, axis=axis, keepdims=keepdims)
     shape = shape_of(x)
     count = math.prod(shape if axis is None else [shape[a] for a in reduced_axes("mean", x, axis)])
     if dtype is None and dtype_of(x).kind in "iub":
@@ -75,7 +89,13 @@ def mean(x, /, axis=None, dtype=None, keepdims=False):
 def _holders(name, y, x, axis, keepdims):
     """For an extremum y of x: which elements hold it, and how many these are."""
     held = equal(x, spread(name, y, x, axis, keepdims))
-    return held, sum(astype(held, dtype=dtype_of(x)), axis=axis, keepdims=True)
+    counts = np.float32 if is_half(x) else dtype_of(x)
+    return held, sum(astype(held, dtype=counts), axis=axis, keepdims=True)
+
+
+def _of_dtype(y, x):
+    """y in the dtype of x, from the single precision in which halves are counted."""
+    return astype(y, dtype=dtype_of(x)) if is_half(x) else y
 
 
 def _extremum(name):
@@ -95,11 +115,11 @@ def _extremum(name):
 
         def jvp(dxs, y, x, axis=None, keepdims=False):
             held, count = _holders(name, y, x, axis, keepdims)
-            return sum(where(held, divide(dxs[0], count), 0.0), axis=axis, keepdims=keepdims)
+            return _of_dtype(sum(where(held, divide(dxs[0], count), 0.0), axis=axis, keepdims=keepdims), x)
 
         def vjp(ct, y, x, axis=None, keepdims=False):
             held, count = _holders(name, y, x, axis, keepdims)
-            return where(held, divide(spread(name, ct, x, axis, keepdims), count), 0.0)
+            return _of_dtype(where(held, divide(spread(name, ct, x, axis, keepdims), count), 0.0), x)
 
         function.rule("jvp")(jvp)
         function.rule("vjp")([vjp])

@@ -8,10 +8,10 @@ from ..avals import broadcast_shapes, dtype_of, reduced_axes, shape_of
 from ..card import case, composite, normal
 from .arithmetic import add, divide, minimum, multiply, reciprocal, square, subtract
 from .compare import equal, greater, less, logical_and, where
-from .complex import stop_gradient, with_slopes_of
+from .complex import astype, stop_gradient, with_slopes_of
 from .create import full_like
 from .exponential import exp, log, sqrt
-from .reduce import kept_shape, max, mean, sum
+from .reduce import in_single, is_half, kept_shape, max, mean, sum
 from .shape import broadcast_to, reshape
 
 rows = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(3))]
@@ -56,6 +56,9 @@ def logsumexp(x, /, axis=None, b=None, keepdims=False):
     >>> round(float(pa.logsumexp(np.array([1000.0, 1000.0]))), 6)
     1000.693147
     """
+    if is_half(x) and (b is None or is_half(b)):
+        wide = None if b is None else astype(b, dtype=np.float32)
+        return in_single(logsumexp, x, axis=axis, b=wide, keepdims=keepdims)
     if b is not None:
         x = broadcast_to(x, shape=broadcast_shapes("logsumexp", (x, b)))
     axes = reduced_axes("logsumexp", x, axis)
@@ -82,6 +85,8 @@ def softmax(x, /, axis=-1):
     >>> pa.softmax(np.zeros(4))
     array([0.25, 0.25, 0.25, 0.25])
     """
+    if is_half(x):
+        return in_single(softmax, x, axis=axis)
     e = exp(_below_largest(x, axis)[0])
     return multiply(e, reciprocal(_nonzero(sum(e, axis=axis, keepdims=True))[0]))  # one division for all of a row
 
@@ -92,6 +97,8 @@ def log_softmax(x, /, axis=-1):
 
     Elements of -inf stay -inf, in a row of nothing else too; beside +inf all finite ones are. Raises ShapeError, DTypeError.
     """
+    if is_half(x):
+        return in_single(log_softmax, x, axis=axis)
     d, _, endless = _below_largest(x, axis)
     d = with_slopes_of(where(less(d, where(endless, 0.0, -math.inf)), -math.inf, d), d)
     return subtract(d, log(_nonzero(sum(exp(d), axis=axis, keepdims=True))[0]))
@@ -104,5 +111,7 @@ def standardize(x, /, axis=-1, eps=1e-5):
     x: real array. axis: int, tuple, or None for all. eps: added to the variance, against division by zero. Raises
     ShapeError, DTypeError.
     """
+    if is_half(x):
+        return in_single(standardize, x, axis=axis, eps=eps)
     centred = subtract(x, mean(x, axis=axis, keepdims=True))
     return divide(centred, sqrt(add(mean(square(centred), axis=axis, keepdims=True), eps)))

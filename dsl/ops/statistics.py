@@ -14,7 +14,7 @@ from .exponential import sqrt
 from .linalg import matmul
 from .order_statistics import floating, middle, order_statistics, places_of
 from .rearrange import diagonal, like
-from .reduce import max, mean, min, sum
+from .reduce import in_single, is_half, max, mean, min, sum
 from .shape import broadcast_to, concatenate, expand_dims, matrix_transpose, reshape, transpose
 
 axes = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(2, 3, 2), axis=(0, -1), keepdims=True)]
@@ -45,6 +45,8 @@ def var(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correcti
     divided by the number of elements less this. mean: the mean over the same axes with keepdims, if known. axis: None for
     all, an int or a tuple. Raises ShapeError.
     """
+    if dtype is None and is_half(x):
+        return in_single(var, x, axis=axis, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction)
     x = floating(x) if dtype is None else astype(x, dtype=dtype)
     count = math.prod([shape_of(x)[a] for a in reduced_axes("var", x, axis)])
     center = mean_of(x, axis) if mean is None else mean
@@ -63,6 +65,8 @@ def std(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correcti
 
     Where all elements are equal it is 0 and so is its derivative.
     """
+    if dtype is None and is_half(x):
+        return in_single(std, x, axis=axis, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction)
     return sqrt(var(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
@@ -143,6 +147,11 @@ def average(x, /, axis=None, weights=None, returned=False, keepdims=False):
         count = math.prod([shape_of(x)[a] for a in reduced_axes("average", x, axis)])
         return (y, multiply(ones_like(y), count)) if returned else y
     weights = _weights(x, like(weights, x), axis)
+    if is_half(x) and is_half(weights):
+        wide = [astype(v, dtype=np.float32) for v in (x, weights)]
+        found = average(wide[0], axis=axis, weights=wide[1], returned=True, keepdims=keepdims)
+        y, total = [astype(v, dtype=np.float16) for v in found]
+        return (y, total) if returned else y
     total = sum(weights, axis=axis, keepdims=keepdims)
     y = divide(sum(multiply(x, weights), axis=axis, keepdims=keepdims), total)
     return (y, broadcast_to(total, shape=shape_of(y))) if returned else y
