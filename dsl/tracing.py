@@ -187,6 +187,10 @@ class TraceRun(Run):
         self._leave_to_around()
         super().__exit__(*error)
 
+    def recorded(self):
+        """All steps so far."""
+        return self.equations
+
     def capture(self, generic, args, params):
         """An operation on values of the transformations around, as a step of this trace."""
         follow = lambda x: Traced[self.depth](self.atom(x), self) if isinstance(x, Layer) else x

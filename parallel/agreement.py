@@ -9,8 +9,6 @@ Nor does a rank know what the lanes of the others have answered Python, on which
 collective is one value or one of each lane (`Axis.varying`). So each message carries the answers so far.
 """
 
-import zlib
-
 import numpy as np
 
 from ..ad import Dual, Reverse
@@ -21,18 +19,24 @@ from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.batching import Split
 from ..dsl.ops.create import zeros_like
 from ..dsl.vmap import with_one_dtype
-from .guard import CollectiveError
+from .checksums import layers
+from .errors import CollectiveError, CollectiveMismatch
 
 
 class Restart(BaseException):
     """Lanes of different ranks turn out to go different ways after a collective: all ranks run the map again."""
 
 
+CALLED = " called at "  # before the line that calls a collective, in the place of a meeting, where that is compared
+NAMES = {"ReverseRun": "a derivative backwards", "ForwardRun": "a derivative forwards", "SeriesRun": "a Taylor series",
+         "LanesRun": "a map", "TraceRun": "a trace", "JitRun": "jit", "TapeRun": "a tape",
+         "VariableRun": "variables"}  # fmt: skip
 KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Taped, Traced)}
 
 
 def meet(blocks, place, detail=None):
-    """Tell all ranks where this one stands in a map and return what each has told as `detail`.
+    """Tell all ranks where this one stands in a map and return what they have told as `detail`: a list with one for each
+    rank, or with the one that all have told, which costs a message of a few bytes and no work that grows with the ranks.
 
     blocks: the lanes of the map on the ranks. place: text, which must be equal on all ranks, but for two: "error"
     (detail: class name and message) and "split" (detail: depth of an enclosing map, groups of its lanes) of one rank
@@ -44,10 +48,9 @@ def meet(blocks, place, detail=None):
     if axis is not None and axis.failure is not None:
         raise axis.failure
     mine = (place, detail, None if axis is None else axis.way())
-    mark = zlib.crc32(repr(mine).encode())
     comm = blocks.comm
-    marks = comm.allgather(np.int64(mark), label=blocks.name)
-    found = [mine] * comm.size if (marks == mark).all() else comm.gather_objects(mine, label=blocks.name)
+    alike = comm.same(repr(mine).encode(), label=blocks.name)
+    found = [mine] if alike else comm.gather_objects(mine, label=blocks.name)
     try:
         _raise_for_all(blocks, found, place)
     except BaseException as error:
@@ -75,6 +78,11 @@ def _raise_for_all(blocks, found, place):
         blocks.axis.part({there for there, *_ in found})
     if len({there for there, *_ in found}) > 1:
         lines = "".join(f"\n  rank {r}, {blocks.lanes(r)}: {there}" for r, (there, *_) in enumerate(found))
+        if len({there.partition(CALLED)[0] for there, *_ in found}) == 1:
+            raise CollectiveMismatch(
+                f"{blocks.name}: the ranks are in different lines of the program:{lines}\nEvery rank must make the same calls "
+                "in the same order; POLYAD_COLLECTIVE_CHECK=strict compares where they are made"
+            )
         raise LaneSplitError(
             f"{blocks.name}: the lanes meet different collectives:{lines}\nA collective that only some lanes take has "
             "no meaning: call it before the branch, or in every branch"
@@ -86,14 +94,33 @@ def run_at(depth):
     return next(run for run in open_runs() if run.depth == depth)
 
 
+def kinds_around():
+    """Pairs (depth, kind) of the enclosing transformations, outermost first."""
+    return tuple([(run.depth, type(run).__name__) for run in reversed(open_runs())])
+
+
+def transformations(kinds):
+    """Such kinds as text."""
+    return ", in it ".join([NAMES.get(kind, kind) for _, kind in kinds]) or "none"
+
+
 def alike(blocks, place, x, lanes=False):
     """x with the layers that the value has on any rank, and a Python number in the dtype of the others.
 
     lanes: x holds lanes along axis 0, whose number may differ between ranks. All ranks call it.
-    Raises LaneSplitError for different shapes or dtypes.
+    Raises LaneSplitError for different shapes, dtypes or kinds of transformations around.
     """
     detail = (layers(x), shape_of(x)[int(lanes) :], *_dtype(x))
-    found = meet(blocks, place, detail)
+    found = meet(blocks, place, (kinds_around(), *detail))
+    followed = {depth for _, each, *_ in found for depth, _ in each}
+    if len({tuple([pair for pair in kinds if pair[0] in followed]) for kinds, *_ in found}) > 1:
+        lines = [f"\n  rank {r}, {blocks.lanes(r)}: {transformations(kinds)}" for r, (kinds, *_) in enumerate(found)]
+        _fail(
+            blocks,
+            f"lanes of different ranks are inside of different transformations where they give their values for {place}:"
+            f"{''.join(lines)}\nA derivative of which a collective is a part must be taken in all lanes",
+        )
+    found = [tuple(rest) for _, *rest in found]
     if all(each == detail for each in found):
         return x
     dtypes = {np.dtype(dtype) for *_, dtype, weak in found if not weak}
@@ -101,14 +128,8 @@ def alike(blocks, place, x, lanes=False):
     misfit = any(weak and not np.can_cast(dtype, d, "same_kind") for *_, dtype, weak in found for d in dtypes)
     if len(kinds) > 1 or len({shape for _, shape, *_ in found}) > 1 or misfit:
         kinds |= {"a number" for *_, weak in found if weak}
-        error = LaneSplitError(
-            f"{blocks.name}: lanes of different ranks give {' and '.join(sorted(kinds))} for {place}; every path must "
-            "give one shape and dtype"
-        )
-        error.met = True  # on all ranks
-        if blocks.axis is not None:
-            blocks.axis.note(error)
-        raise error
+        told = " and ".join(sorted(kinds))
+        _fail(blocks, f"lanes of different ranks give {told} for {place}; every path must give one shape and dtype")
     (x,) = with_one_dtype([x], dtypes)
     wanted = {}
     for each, *_ in found:
@@ -117,18 +138,18 @@ def alike(blocks, place, x, lanes=False):
     return lifted(x, sorted(wanted.items(), reverse=True))
 
 
+def _fail(blocks, message):
+    """Raise a LaneSplitError that all ranks raise."""
+    error = LaneSplitError(f"{blocks.name}: {message}")
+    error.met = True
+    if blocks.axis is not None:
+        blocks.axis.note(error)
+    raise error
+
+
 def _dtype(x):
     """The dtype as text, and whether it is a number's, which follows the others: then the least that holds it."""
     return (np.min_scalar_type(x).str, True) if is_number(x) else (str(dtype_of(x)), False)
-
-
-def layers(x):
-    """The layers of a value as pairs (depth, kind), outermost first."""
-    found = []
-    while isinstance(x, Layer):
-        found.append((x.depth, type(x).__mro__[1].__name__))
-        x = x.below
-    return tuple(found)
 
 
 def lifted(x, wanted):

@@ -1,4 +1,4 @@
-"""Whether all ranks call a map with the same arguments: a checksum of each array, compared when the map starts.
+"""Whether all ranks call a map with the same arguments and get the same results: a checksum of each array.
 
 Outside of a map everything is replicated, and nothing else would notice a rank that has drawn other random numbers or
 read another file: the lanes of different inputs would simply be mixed.
@@ -12,51 +12,67 @@ import numpy as np
 
 from ..dispatch import HostArray, Layer, isa, tree
 
-WHOLE = 1 << 16  # bytes of an array up to which all of it is looked at
-SAMPLE = 4096  # elements of a larger one that are
+BLOCK = 1 << 16  # words of 8 bytes whose sums, along the rows and the columns of a square, stand for them
 
 
 def marks(f, given):
-    """Pairs (what, checksum) of the arguments of a map and of the arrays that the closure of f holds, in order.
+    """Triples (what, checksum, layers) of the arguments of a map and of the arrays that the closure of f holds, in order.
 
-    given: (args, kwargs). what: for example "argument 0['w'][1]", "the closure variable 'w'". Python integers of a closure
-    count, or say which rank this is, and may differ.
+    given: (args, kwargs). what: for example "argument 0['w'][1]", "the closure variable 'w'". layers: of which transformations
+    it is a value. Python integers of a closure count, or say which rank this is, and may differ.
     """
     args, kwargs = given
     found = [(f"argument {i}{p}", x) for i, arg in enumerate(args) for p, x in _leaves(arg)]
     found += [(f"argument {k}{p}", x) for k, arg in sorted(kwargs.items()) for p, x in _leaves(arg)]
     for name, value in _held(f):
         found += [(f"the closure variable {name!r}{p}", x) for p, x in _leaves(value) if not isa(x, (int, np.integer))]
-    return [(what, mark) for what, x in found if (mark := checksum(x)) is not None]
+    return [(what, mark, layers(x)) for what, x in found if (mark := checksum(x)) is not None or isinstance(x, Layer)]
 
 
 def differing(found):
-    """What differs between the ranks, from the pair (number of lanes, marks) of each; None if nothing does."""
-    size, first = found[0]
-    for other_size, other in found:
+    """What differs between the ranks, from the marks of each; None if nothing does."""
+    first = found[0]
+    for other in found:
         for mark, its in zip(first, other, strict=False):
-            if mark != its:
+            if mark[0] != its[0]:
+                return "the number of arrays among the arguments"
+            if mark[1] != its[1]:
                 return mark[0]
-        if other_size != size:
-            return "the number of lanes"
-        if len(other) != len(first):
-            return "the number of arrays among the arguments"
+            if mark != its:
+                return f"what follows {mark[0]} (a derivative, a map, a trace)"
     return None
 
 
 def checksum(x):
-    """A number for the elements, shape and dtype of a host array or number, below all layers; None for others."""
+    """A number for the elements, shape and dtype of a host array, number or text, below all layers; None for others."""
     while isinstance(x, Layer):
         x = x.below
+    if isinstance(x, (str, bytes)):
+        return zlib.crc32(repr(x).encode())
     if not isinstance(x, HostArray):
         return None
     a = np.asarray(x)
     if a.dtype.hasobject:
         return None
-    kind = zlib.crc32(f"{a.dtype}{a.shape}".encode())
-    if a.nbytes > WHOLE:
-        a = a.flat[np.linspace(0, a.size - 1, SAMPLE).astype(np.intp)]
-    return zlib.crc32(a.tobytes(), kind)
+    return _of_bytes(np.ascontiguousarray(a).reshape(-1).view(np.uint8), zlib.crc32(f"{a.dtype}{a.shape}".encode()))
+
+
+def _of_bytes(a, start):
+    """A checksum of all bytes that depends on their order: of large arrays by sums, which are as fast as memory."""
+    whole = len(a) // (8 * BLOCK) * 8 * BLOCK
+    squares = a[:whole].view(np.uint64).reshape(-1, 1 << 8, BLOCK >> 8)
+    for square in squares:
+        start = zlib.crc32(square.sum(axis=0), zlib.crc32(square.sum(axis=1), start))
+    return zlib.crc32(a[whole:], start)
+
+
+def layers(x):
+    """The layers of a value as pairs (depth, kind), outermost first."""
+    found = []
+    while isinstance(x, Layer):
+        found.append((x.depth, type(x).__mro__[1].__name__))
+        x = x.below
+    return tuple(found)
 
 
 def _leaves(x):

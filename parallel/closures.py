@@ -120,13 +120,14 @@ class Watch:
     def __init__(self):
         runs = open_runs()
         self.tapes = [(run, len(run.tape)) for run in runs if isinstance(run, ReverseRun)]
-        self.traces = [(run, len(run.equations)) for run in runs if isinstance(run, TraceRun)]
+        traces = [run for run in runs if isinstance(run, TraceRun) and not run.performs]
+        self.traces = [(run, len(run.recorded())) for run in traces]
 
     def __bool__(self):
         return bool(self.tapes or self.traces)
 
     def start(self):
-        self.starts = [len(run.tape) for run, _ in self.tapes], [len(run.equations) for run, _ in self.traces]
+        self.starts = [len(run.tape) for run, _ in self.tapes], [len(run.recorded()) for run, _ in self.traces]
 
     def escaped(self, results):
         """The enclosing transformation of which the body, or one of its results, has an invariant value; else None."""
@@ -137,9 +138,12 @@ class Watch:
             if read or any(_holds(x, outside) for x in results):
                 return run
         for (run, mark), start in zip(self.traces, self.starts[1], strict=True):
-            inside = {v for e in run.equations[mark:] for v in e.outputs} | {v for v, _ in run.constants.values()}
+            if run.performs:  # it has gone on eagerly: what is computed is no value of it
+                continue
+            steps = run.recorded()
+            inside = {v for e in steps[mark:] for v in e.outputs} | {v for v, _ in run.constants.values()}
             outside = lambda x, run=run, inside=inside: isinstance(x, Traced) and x.run is run and x.var not in inside
-            read = any(hasattr(v, "aval") and v not in inside for e in run.equations[start:] for v in e.inputs)
+            read = any(hasattr(v, "aval") and v not in inside for e in steps[start:] for v in e.inputs)
             if read or any(_holds(x, outside) for x in results):
                 return run
         return None

@@ -27,7 +27,8 @@ class Blocks:
     """How `size` lanes lie on the ranks of a communicator: contiguous blocks, the first ones longer by one if need be.
 
     start, kept: this rank's block. local: lanes that run here, which is one where kept is 0 and there are lanes at all.
-    name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None.
+    name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None. Blocks of two calls of a map
+    are equal where they lie alike, so that a step that is recorded once more is known to be the same.
     """
 
     axis = None
@@ -36,6 +37,12 @@ class Blocks:
         self.comm, self.size, self.name = comm, size, name
         self.start, self.kept = self.block(comm.rank)
         self.local = max(self.kept, min(size, 1))
+
+    def __eq__(self, other):
+        return type(other) is Blocks and (other.comm, other.size, other.name) == (self.comm, self.size, self.name)
+
+    def __hash__(self):
+        return hash((id(self.comm), self.size, self.name))
 
     def block(self, rank):
         """First lane and number of lanes of a rank."""

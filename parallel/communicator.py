@@ -3,6 +3,7 @@
 Every other module of this folder speaks to MPI through this one, so that all traffic is validated, checked across
 the ranks and bounded in time.
 """
+import hashlib
 import operator
 import pickle
 import threading
@@ -11,8 +12,9 @@ import numpy as np
 
 from .board import Board
 from .buffers import carrier, host_array, private_copy, reduction
+from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout
 from .exit_hooks import ExitHooks
-from .guard import CollectiveError, CollectiveMismatch, CollectiveTimeout, Guard, Signature, setting
+from .guard import Guard, Signature, setting
 from .links import MPILink, OneProcess
 from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
 from .waiting import wait
@@ -25,7 +27,8 @@ class Communicator:
 
     Every method is a collective: all ranks call it, in the same order. Arrays are numeric NumPy arrays (or what
     np.asarray makes of the argument) of any order and byte order, 0-d and empty ones included; they are copied
-    first, and results are fresh arrays. `label` is text that must be the same on all ranks and appears in errors.
+    first, and results are fresh arrays. `label` is text that must be the same on all ranks and appears in errors; with
+    POLYAD_COLLECTIVE_CHECK=strict a collective without one must be called from the same line of the program.
 
     Errors of every method: TypeError for dtypes that are not numbers; with more than one rank CollectiveMismatch
     (on all ranks) when the calls, shapes or dtypes differ, CollectiveTimeout when a rank does not come.
@@ -35,6 +38,8 @@ class Communicator:
         self._link = link
         self.rank, self.size, self.library = link.rank, link.size, link.library
         self.checked = link.checked  # whether the ranks compare what they are about to do (POLYAD_COLLECTIVE_CHECK)
+        self.strict = link.strict  # whether they also compare where, and what a mapped function reads besides its arguments
+        self.map_under_way = link.map_under_way  # with map_under_way(name): no other thread may make collectives
 
     def __repr__(self):
         return f"Communicator(rank {self.rank} of {self.size}, {self.library})"
@@ -133,11 +138,17 @@ class Communicator:
     def agree(self, obj, *, label=""):
         """Whether the small picklable `obj` is equal on all ranks (byte for byte when pickled, or by ==)."""
         payload = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
-        gathered = self._link.run(Signature("agree", label=label), self._link.gather_bytes, payload)
-        if all(each == gathered[0] for each in gathered):
+        if self.same(payload, label=label):
             return True
+        gathered = self._link.run(Signature("agree", label=label), self._link.gather_bytes, payload)
         first, *others = map(pickle.loads, gathered)
         return all(bool(first == other) for other in others)
+
+    def same(self, payload, *, label=""):
+        """Whether the bytes `payload` are equal on all ranks, by a digest of 62 bits: one small message whatever the number
+        of ranks, with no work that grows with it."""
+        digest = int.from_bytes(hashlib.blake2b(payload, digest_size=8).digest(), "little") >> 2
+        return bool(self._link.compare(Signature("same", label=label), digest))
 
     def _gathered(self, a, signature):
         table = np.empty((self.size, *a.shape), a.dtype)
@@ -166,8 +177,16 @@ _world_lock = threading.Lock()
 def world():
     """The Communicator of all ranks of this job, made at the first call (all ranks together) and then kept.
 
-    Initialises MPI. Without mpi4py or an MPI library it is one rank. Errors: RuntimeError when the launcher started
-    several processes but each finds itself alone; CollectiveTimeout when a rank never calls it.
+    Initialises MPI. Without mpi4py or an MPI library it is one rank, and so it is in a child process of a rank (subprocess,
+    multiprocessing), which has no place among the ranks. Errors: RuntimeError when the launcher started several processes
+    but each finds itself alone; CollectiveTimeout when a rank never calls it.
+
+    Settings, the same on all ranks. POLYAD_DEADLINE: seconds (60) after which a rank that does not come to a collective
+    ends the job. POLYAD_END_DEADLINE: seconds after the first rank's end (none by default: a rank may compute on as long as
+    it likes) after which a rank that does not end, stuck, in a thread that is no daemon or in a call of MPI that no other
+    makes, ends the job with status 1 and its name. POLYAD_COLLECTIVE_CHECK: 1, 0 (the ranks compare nothing) or strict (also
+    the line that calls a collective without a label, and what mapped functions read). A rank that leaves by os._exit runs
+    none of this: with MPICH on two ranks the job may then end with status 0.
     """
     global _world
     if _world is None:
@@ -191,4 +210,5 @@ def _make_link():
         raise CollectiveTimeout(f"world(): some of the {size} ranks did not call it within {deadline:g} s")
     guard = Guard(MPI, everyone.Dup(), Board(MPI, everyone))
     hooks.guard = guard
+    hooks.watch_the_end()
     return MPILink(MPI, everyone.Dup(), guard, library)

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 
+from .family import mark
 from .mpi_library import launched_size
 
 PATIENCE = 5  # seconds that starting MPI, only to end the job, may take
@@ -15,9 +16,11 @@ PATIENCE = 5  # seconds that starting MPI, only to end the job, may take
 
 def install():
     """Take over sys.excepthook until `world()` is made, if this process is one of several."""
-    if launched_size()[0] > 1 and sys.excepthook is sys.__excepthook__ and _from_the_launcher():
-        _state["pid"] = os.getpid()
-        sys.excepthook = _uncaught
+    if launched_size()[0] > 1:
+        mark()
+        if sys.excepthook is sys.__excepthook__:
+            _state["pid"] = os.getpid()
+            sys.excepthook = _uncaught
 
 
 def uninstall():
@@ -27,18 +30,6 @@ def uninstall():
 
 
 _state = {}
-
-
-def _from_the_launcher():
-    """Not a child of a rank, which inherits the launcher's variables but not its connection."""
-    descriptor = os.environ.get("PMI_FD", "")
-    if not descriptor.isdigit():
-        return True
-    try:
-        os.fstat(int(descriptor))
-    except OSError:
-        return False
-    return True
 
 
 def _uncaught(kind, error, trace):

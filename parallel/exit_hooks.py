@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from . import board as boards
 from . import early_exit
-from .guard import CollectiveError
+from .errors import CollectiveError, CollectiveTimeout
 
 GRACE = 0.3           # seconds between a report and the end of the job: lets the other ranks report and output drain
 STAGGER = 0.05        # the same error on several ranks: lower ranks print first, the others then need one line
@@ -56,6 +56,24 @@ class ExitHooks:
             self.guard.finish()
         except CollectiveError as error:
             self._report(type(error), error, None)
+            self._end_job()
+
+    def watch_the_end(self):
+        """Where there is a POLYAD_END_DEADLINE: end the job when threads of this rank outlast the main one for longer, as
+        Python waits for them before it calls `_at_exit`."""
+        if self.guard.end_deadline < float("inf"):
+            threading.Thread(target=self._outlast, name="polyad: the end", daemon=True).start()
+
+    def _outlast(self):
+        threading.main_thread().join()
+        time.sleep(self.guard.end_deadline)
+        left = [t.name for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
+        if left and os.getpid() == self._pid:
+            error = CollectiveTimeout(
+                f"the program has ended, but not its thread {', '.join(map(repr, left))} within {self.guard.end_deadline:g} s; "
+                "make it a daemon, or tell it to end; if it was only slow, raise POLYAD_END_DEADLINE (seconds)"
+            )
+            self._report(CollectiveTimeout, error, None)
             self._end_job()
 
     def _report(self, kind, error, trace):

@@ -12,21 +12,11 @@ import numpy as np
 
 from ..dispatch.layers import caller
 from . import board as boards
+from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout
+from .owners import Owners
 from .waiting import wait
 
 _CACHED_SIGNATURES = 4096
-
-
-class CollectiveError(RuntimeError):
-    """A collective cannot be run: the base of the two errors below."""
-
-
-class CollectiveMismatch(CollectiveError):
-    """The ranks called different collectives; the same error, listing every rank's call, is raised on all ranks."""
-
-
-class CollectiveTimeout(CollectiveError):
-    """A rank did not come to a collective within POLYAD_DEADLINE seconds; the message says what it last did."""
 
 
 class Signature(NamedTuple):
@@ -37,6 +27,7 @@ class Signature(NamedTuple):
     reduction: str = ""
     root: int = -1
     label: str = ""
+    place: str = ""   # where it is called, compared under POLYAD_COLLECTIVE_CHECK=strict
 
     def __str__(self):
         words = self.operation + (f"({self.reduction})" if self.reduction else "")
@@ -44,10 +35,18 @@ class Signature(NamedTuple):
             shape = str(self.shape).replace("-1", "*")
             words += f" of {self.dtype.name} with shape {shape}"
         words += f" from root {self.root}" if self.root >= 0 else ""
-        return words + (f" [{self.label}]" if self.label else "")
+        return words + (f" [{self.label}]" if self.label else "") + _at(self.place)
 
 
 END = Signature("end of the program")
+
+
+def checking():
+    """POLYAD_COLLECTIVE_CHECK as 0 (nothing is compared), 1 or 2 ("strict"); ValueError for another value."""
+    text = os.environ.get("POLYAD_COLLECTIVE_CHECK", "").strip() or "1"
+    if text not in ("0", "1", "strict"):
+        raise ValueError(f"POLYAD_COLLECTIVE_CHECK={text!r} is not 0, 1 or strict")
+    return 2 if text == "strict" else int(text)
 
 
 def setting(name, default, kind):
@@ -65,26 +64,32 @@ def setting(name, default, kind):
 class Guard:
     """Runs collectives one at a time: signature exchange, data, deadline. `control` carries the guard's own messages.
 
-    Made by all ranks together; `check` and `deadline` (seconds) come from POLYAD_COLLECTIVE_CHECK and
-    POLYAD_DEADLINE and must be the same on all ranks.
+    Made by all ranks together; `check`, `deadline` and `end_deadline` (seconds) come from POLYAD_COLLECTIVE_CHECK,
+    POLYAD_DEADLINE and POLYAD_END_DEADLINE and must be the same on all ranks. `owners`: which thread may make collectives
+    now (owners.py).
     """
 
     def __init__(self, MPI, control, board):
         self.rank, self.size = control.Get_rank(), control.Get_size()
         self.board = board
         self.unusable = ""   # why no further collective can be run; the process must then not exit with 0
-        self.check = bool(setting("POLYAD_COLLECTIVE_CHECK", "1", int))
+        check = checking()
+        self.check, self.strict = check > 0, check > 1
         self.deadline = setting("POLYAD_DEADLINE", "60", float)
+        self.end_deadline = setting("POLYAD_END_DEADLINE", "inf", float)
+        self.owners = Owners(self.rank)
         self.control = control
         self.number = 0
         self._minimum = MPI.MIN
-        self._sent, self._received = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        self._sent, self._received = np.zeros(4, np.int64), np.zeros(4, np.int64)
         self._known = {}
         self._lock, self._busy = threading.RLock(), False
         self._limit, self._now, self._pending = self.deadline, END, ()
-        if len(set(control.allgather((self.check, self.deadline)))) > 1:
-            raise CollectiveMismatch("POLYAD_COLLECTIVE_CHECK and POLYAD_DEADLINE differ between the ranks; "
-                                     "set them alike on every node")
+        settings = zlib.crc32(repr((check, self.deadline, self.end_deadline)).encode())
+        control.Allreduce(np.array([settings, -settings, 0, 0]), self._received, op=self._minimum)
+        if self._received[0] != -self._received[1]:
+            raise CollectiveMismatch("POLYAD_COLLECTIVE_CHECK, POLYAD_DEADLINE or POLYAD_END_DEADLINE differ between the "
+                                     "ranks; set them alike on every node")
 
     # --- one collective -------------------------------------------------------------------------------------------
 
@@ -92,13 +97,25 @@ class Guard:
         """`move(*args)` once all ranks have come with an equal `signature`; its result.
 
         Errors: CollectiveMismatch (all ranks alike; they may go on), CollectiveTimeout and any error of `move`
-        (this process can then make no further collective).
+        (this process can then make no further collective); CollectiveError in a forked child, or in another thread than
+        that of a map under way.
         """
+        return self._run(signature, None, move, args)
+
+    def compare(self, signature, mark):
+        """Whether all ranks have come with an equal `mark`, an integer of 62 bits, told in the message that compares the
+        signatures; errors as for `run`."""
+        return self._run(signature, mark, lambda: self._received[2] == -self._received[3], ())
+
+    def _run(self, signature, mark, move, args):
+        self.owners.require(signature)
         with self._lock:
+            if self.strict and not signature.label:
+                signature = signature._replace(place=call_site())
             self._enter(signature)
             try:
-                if self.check:
-                    self._agree(signature)
+                if self.check or mark is not None:
+                    self._agree(signature, mark or 0)
                 return move(*args)
             except CollectiveMismatch:
                 raise
@@ -110,10 +127,11 @@ class Guard:
                 self.board.post_state(boards.LEFT)
 
     def finish(self):
-        """Say that this rank's program is over, and wait for the others without limit: they may still compute.
+        """Say that this rank's program is over, and wait for the others, `end_deadline` long: they may still compute.
 
-        Errors: CollectiveMismatch when another rank is in a collective instead; CollectiveError when a collective
-        was given up before, even if the program has caught that: the job must not look like a success.
+        Errors: CollectiveMismatch when another rank is in a collective instead; CollectiveTimeout when one does not end;
+        CollectiveError when a collective was given up before, even if the program has caught that: the job must not look
+        like a success.
         """
         if not self._lock.acquire(timeout=self.deadline):
             raise CollectiveError(f"the program ended while another thread was still in {self._now}")
@@ -122,18 +140,19 @@ class Guard:
                 raise CollectiveError(f"the job has failed: {self.unusable}")
             self._enter(END)
             self.board.post(boards.FINISHED, self.number, str(END).encode())
-            self._limit = None
+            self._limit = self.end_deadline
             self._agree(END)
             self.unusable = "the program has ended"
         finally:
             self._busy = False
             self._lock.release()
 
-    def wait(self, *requests):
-        """Wait for the requests of the collective that runs now; CollectiveTimeout at the deadline."""
+    def wait(self, *requests, after=0):
+        """Wait for the requests of the collective that runs now; CollectiveTimeout at the deadline. after: seconds that were
+        waited already."""
         self._pending = requests   # a request that is given up still owns its buffers: MPI may write to them later
         for request in requests:
-            if not wait(request, self._limit):
+            if not wait(request, self._limit - after):
                 raise CollectiveTimeout(self._absence())
 
     def _enter(self, signature):
@@ -155,15 +174,17 @@ class Guard:
             known = self._known[signature] = (zlib.crc32(repr(signature).encode()), str(signature).encode())
         return known
 
-    def _agree(self, signature):
-        """The smallest and the largest hash over the ranks, in one 16-byte message; unequal: tell all to all."""
-        mark = zlib.crc32(self.number.to_bytes(8, "little"), self._known_form(signature)[0])
+    def _agree(self, signature, mark=0):
+        """The smallest and the largest hash over the ranks, and so for `mark`, in one 32-byte message; hashes that are
+        unequal: tell all to all."""
+        own = zlib.crc32(self.number.to_bytes(8, "little"), self._known_form(signature)[0])
         sent, received = self._sent, self._received
-        sent[0], sent[1] = mark, -mark
+        sent[:] = own, -own, mark, -mark
         request = self.control.Iallreduce(sent, received, op=self._minimum)
-        if signature is END and not wait(request, self.deadline):
+        patience = min(self.deadline, self.end_deadline) if signature is END else 0
+        if patience and not wait(request, patience):
             self._say_who_is_awaited()
-        self.wait(request)
+        self.wait(request, after=patience)
         if received[0] != -received[1]:
             self._limit = self.deadline
             raise CollectiveMismatch(self._difference(signature))
@@ -171,7 +192,8 @@ class Guard:
     # --- what the errors say --------------------------------------------------------------------------------------
 
     def _difference(self, signature):
-        calls = self.gather_bytes(f"{signature}{_at(call_site()) if signature is not END else ''}".encode())
+        shown = str(signature) if signature is END or signature.place else f"{signature}{_at(call_site())}"
+        calls = self.gather_bytes(shown.encode())
         lines = [f"  rank {rank}: {call.decode()}" for rank, call in enumerate(calls)]
         return (f"the ranks do not agree on collective {self.number}:\n" + "\n".join(lines)
                 + "\nEvery rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
@@ -183,19 +205,23 @@ class Guard:
         absent = [rank for rank, row in rows.items() if row and (row[2] < self.number or row[0] == boards.FINISHED)]
         unknown = [rank for rank, row in rows.items() if row is None]
         if absent:
-            head += f": {_ranks(absent)} did not arrive within {self.deadline:g} s"
+            head += f": {_ranks(absent)} did not arrive within {self._limit:g} s"
         elif unknown:
-            head += f": not complete within {self.deadline:g} s; absent may be {_ranks(unknown)}"
+            head += f": not complete within {self._limit:g} s; absent may be {_ranks(unknown)}"
         else:
-            head += f": all ranks came, but the data did not arrive within {self.deadline:g} s"
+            head += f": all ranks came, but the data did not arrive within {self._limit:g} s"
         return (head + "\n" + self._states(absent or unknown or list(rows))
-                + "\nIf that rank was only slow, raise POLYAD_DEADLINE (seconds); else look where it stopped")
+                + f"\nIf that rank was only slow, raise POLYAD_{'END_' * (self._now is END)}DEADLINE (seconds); else "
+                  "look where it stopped")
 
     def _say_who_is_awaited(self):
         others = [rank for rank in range(self.size)
                   if not (row := self.board.read(rank)) or row[0] != boards.FINISHED]
+        limit = self.end_deadline
+        patience = (f"the job is ended {limit:g} s after this program" if limit < float("inf") else
+                    "there is no limit to that: set POLYAD_END_DEADLINE (seconds) for one")
         sys.stderr.write(f"[rank {self.rank}/{self.size}] has finished and waits for {_ranks(others)}:\n"
-                         + self._states(others) + "\n")
+                         + self._states(others) + f"\n{patience}\n")
         sys.stderr.flush()
 
     def _states(self, ranks):

@@ -2,23 +2,32 @@
 
 The collectives above are written once; everything that differs with and without MPI is here.
 """
+import contextlib
 import math
 
 import numpy as np
 
-from .guard import CollectiveMismatch
+from .errors import CollectiveMismatch
 
 
 class OneProcess:
     """The stand-in for one rank: every message is from this rank to itself."""
 
-    rank, size, checked = 0, 1, False
+    rank, size, checked, strict = 0, 1, False, False
 
     def __init__(self, library):
         self.library = library
 
     def run(self, signature, move, *args):
         return move(*args)
+
+    def compare(self, signature, mark):
+        """Whether all ranks give an equal mark."""
+        return True
+
+    def map_under_way(self, name):
+        """Around a map over the ranks."""
+        return contextlib.nullcontext()
 
     def reduce(self, a, mpi):
         """In place: `a` becomes the reduction of all ranks' `a`."""
@@ -61,8 +70,9 @@ class MPILink:
     def __init__(self, MPI, comm, guard, library):
         self.rank, self.size, self.library = comm.Get_rank(), comm.Get_size(), library
         self._MPI, self._comm, self._guard = MPI, comm, guard
-        self._wait, self.checked = guard.wait, guard.check
-        self.run, self.gather_bytes = guard.run, guard.gather_bytes
+        self._wait, self.checked, self.strict = guard.wait, guard.check, guard.strict
+        self.run, self.compare, self.gather_bytes = guard.run, guard.compare, guard.gather_bytes
+        self.map_under_way = guard.owners.map_under_way
 
     def reduce(self, a, mpi):
         self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, a, op=getattr(self._MPI, mpi)))

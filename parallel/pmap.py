@@ -18,6 +18,7 @@ A map inside a map that is spread over the ranks already runs as `vmap` on each 
 import contextlib
 import functools
 import re
+import threading
 
 import numpy as np
 
@@ -27,12 +28,14 @@ from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.axes import Axis, Stacked, enclosing_axes
 from ..dsl.batching import Split
 from ..dsl.vmap import MappedContainer, MappedInputs, map_lanes, title, with_one_dtype
-from .agreement import Restart, meet
-from .checksums import differing, marks
+from .agreement import CALLED, Restart, kinds_around, meet, transformations
+from .captured import reads
+from .checksums import checksum, differing, marks
 from .closures import Watch, substituted
 from .collectives import Blocks, first, gather, split, total, vary
 from .communicator import world
-from .guard import CollectiveError
+from .errors import CollectiveError
+from .guard import call_site
 
 
 def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
@@ -43,11 +46,15 @@ def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
     arguments. Returns a function; its results are the same on every rank, and the same as those of `vmap` (sums may
     be added in another order). Derivatives, `vmap` and tracing work inside, outside and through it.
 
-    Without MPI, or on one rank, it is `vmap`. Raises what `vmap` does, on every rank; an error that f raises on some
-    ranks only is a CollectiveError on the others, and so are arguments that differ between the ranks, on all of them
-    (checksums, of large arrays over a sample; POLYAD_COLLECTIVE_CHECK=0 leaves them out). LeakedLayerError: f reads a
-    value that a derivative or trace around the map follows from where it cannot be found (a global variable): give it as
-    an argument with in_axes=None.
+    Without MPI, on one rank, or in a child process of a rank, it is `vmap`. Raises what `vmap` does, on every rank; an
+    error that f raises on some ranks only is a CollectiveError on the others. CollectiveError, the same on all ranks: the
+    ranks do not agree in the arguments and the arrays in f's closure (checksums of all elements), in in_axes, out_axes,
+    axis_name or the transformations around the map, or in a result that is the same in all lanes of each rank, but not on
+    all ranks. By default f itself, the numbers and attributes that it reads, and the order of equal collectives are not
+    compared, and ranks that differ in these mix silently: POLYAD_COLLECTIVE_CHECK=strict compares f's code, what it reads,
+    and the lines that call collectives; 0 compares nothing. CollectiveError too where another thread makes collectives
+    while a map is under way, or a forked child makes any. LeakedLayerError: f reads a value that a derivative or trace
+    around the map follows from where it cannot be found (a global variable): give it as an argument with in_axes=None.
 
     >>> import numpy as np, polyad as pa
     >>> pa.pmap(lambda x: x / pa.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
@@ -63,8 +70,8 @@ def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
             axis = Axis(axis_name, inputs.size, current_depth() + 1)
             return map_lanes(name, f, inputs, axis).assemble(out_axes)
         axis = RankAxis(comm, name, axis_name, inputs.size, current_depth() + 1)
-        with axis.in_step():
-            varying_f = axis.enter(f, inputs)
+        with comm.map_under_way(name), axis.in_step():
+            varying_f = axis.enter(f, inputs, out_axes)
             try:
                 return map_lanes(name, varying_f, inputs, axis).assemble(out_axes)
             except Restart:
@@ -118,9 +125,10 @@ class RankAxis(Axis):
             self.failure = error
 
     # ---------------------------------------------------------------------- into the map and between its lanes
-    def enter(self, f, inputs):
+    def enter(self, f, inputs, out_axes):
         """Give the lanes here their part of the inputs, and make varying what f reads besides. Returns such an f."""
-        self._check_inputs(f, inputs)
+        if self.blocks.comm.checked:
+            self._check_inputs(f, inputs, out_axes)
         inputs.units = [
             self._lanes(x) if mapped else tree.map(self._vary, x)
             for x, mapped in zip(inputs.units, inputs.mapped, strict=True)
@@ -129,20 +137,35 @@ class RankAxis(Axis):
         self.watch.start()
         return f
 
-    def _check_inputs(self, f, inputs):
-        """Raise on all ranks if they have called the map with different arguments."""
-        if not self.blocks.comm.checked:
-            return
-        found = meet(self.blocks, "the start", (inputs.size, marks(f, inputs.given)))
-        what = differing(found)
-        if what is not None:
-            error = CollectiveError(
-                f"{self.blocks.name}: {what} differs between the ranks, which would mix silently: each rank gives the same "
-                "full arguments; broadcast them from one rank (world().bcast), or seed random numbers alike. "
+    def _check_inputs(self, f, inputs, out_axes):
+        """Raise on all ranks if they have called the map in different ways, or with different arguments."""
+        comm = self.blocks.comm
+        how = (
+            ("the transformations around it", transformations(kinds_around())),
+            ("the thread", re.sub(r"-?\d+", "", threading.current_thread().name)),
+            ("axis_name", repr(self.name)),
+            ("in_axes", tuple([axis if axis is None else int(axis) for axis in inputs.axes])),
+            ("out_axes", re.sub(r"np\.int64\((-?\d+)\)", r"\1", repr(out_axes))),
+        )
+        what = [*marks(f, inputs.given), ("the number of lanes", inputs.size, ()), *(reads(f) if comm.strict else ())]
+        calls, found = zip(*meet(self.blocks, "the start", (how, what)), strict=True)
+        for column in zip(*calls, strict=True):
+            if len(set(column)) > 1:
+                told = "".join(f"\n  rank {rank}: {value}" for rank, (_, value) in enumerate(column))
+                self._refuse(f"{column[0][0]}: not the same on all ranks:{told}\nEvery rank calls a map in the same way")
+        different = differing(found)
+        if different is not None:
+            self._refuse(
+                f"{different} differs between the ranks, which would mix silently: each rank gives the same full arguments, "
+                "and the same function; broadcast them from one rank (world().bcast), or seed random numbers alike. "
                 "POLYAD_COLLECTIVE_CHECK=0 leaves this check out"
             )
-            error.met = True
-            raise error
+
+    def _refuse(self, message, kind=CollectiveError):
+        """Raise an error that all ranks raise."""
+        error = kind(f"{self.blocks.name}: {message}")
+        error.met = True
+        raise error
 
     def _vary(self, x):
         return vary(x, self.blocks)
@@ -158,6 +181,8 @@ class RankAxis(Axis):
 
     def across(self, how, value):
         place = f"{'psum' if how == 'sum' else 'all_gather'} over the axis {self!r}"
+        if self.blocks.comm.strict and not self.varying:  # else each lane may call it in a branch of its own
+            place += CALLED + call_site()
         try:
             y = vary((total if how == "sum" else gather)(value, self.blocks, place), self.blocks)
         except CollectiveError as error:
@@ -197,37 +222,55 @@ class RankAxis(Axis):
         escaped = self.watch.escaped([leaf.value for leaf in leaves]) if self.watch else None
         mine = (
             re.sub(r" at 0x[0-9a-f]+", "", tree.show(structure)),
-            [(leaf.same, None if is_number(leaf.value) else str(dtype_of(leaf.value))) for leaf in leaves],
+            [self._told(leaf) for leaf in leaves],
             escaped and f"{escaped.name} (entered at {escaped.where})",
         )
         structures, ranks, escapes = zip(*meet(self.blocks, "the end", mine), strict=True)
         self._check(structures, escapes)
+        self._check_same(structure, leaves, ranks)
         merged = iter([self._merge(leaf, column) for leaf, *column in zip(leaves, *ranks, strict=True)])
         fill = lambda leaf: next(merged)
         return structure, [tree.map(fill, unit) if is_container(unit) else fill(unit) for unit in units]
 
+    def _told(self, leaf):
+        """What the others are told of a result: (whether it is the same in all lanes here, dtype or None for a number, its
+        shape and checksum where it is taken for the same on all ranks, or None)."""
+        value = leaf.value
+        dtype = None if is_number(value) else str(dtype_of(value))
+        whole = leaf.same and not self.varying and self.blocks.comm.checked
+        return leaf.same, dtype, (shape_of(value), checksum(value)) if whole else None
+
     def _check(self, structures, escapes):
         """Errors that every rank raises, as it knows what the others know."""
-        error = None
+        for escape in filter(None, escapes):
+            self._refuse(
+                f"the function reads a value of {escape} that is neither an argument nor in its closure, so its derivative "
+                "would lack the other ranks' part; give it as an argument with in_axes=None",
+                LeakedLayerError,
+            )
         for other in structures:
             if other != structures[0]:
-                error = LaneSplitError(
-                    f"{self.blocks.name}: lanes return different structures: {structures[0]} and {other}"
+                self._refuse(f"lanes return different structures: {structures[0]} and {other}", LaneSplitError)
+
+    def _check_same(self, structure, leaves, ranks):
+        """Results that hold no lane's value are one value of all lanes: raise where it is not the same on all ranks."""
+        if self.varying:
+            return
+        for i, column in enumerate(zip(*ranks, strict=True)):
+            if all([same for same, *_ in column]) and len(set(column)) > 1:
+                shown = {f"{dtype or 'a number'}{list(whole[0]) if whole[0] else ''}" for _, dtype, whole in column if whole}
+                kinds = f" ({' and '.join(sorted(shown))})" if len(shown) > 1 else ""
+                self._refuse(
+                    f"result {i} of {len(leaves)} is the same in all lanes of each rank, but differs between the ranks{kinds}: "
+                    "the function reads something of its rank (a number, a file, the time); let it depend on the lanes "
+                    "(arguments, axis_index), or combine it with psum. POLYAD_COLLECTIVE_CHECK=0 leaves this check out"
                 )
-        for escape in filter(None, escapes):
-            error = LeakedLayerError(
-                f"{self.blocks.name}: the function reads a value of {escape} that is neither an argument nor in its "
-                "closure, so its derivative would lack the other ranks' part; give it as an argument with in_axes=None"
-            )
-        if error is not None:
-            error.met = True
-            raise error
 
     def _merge(self, leaf, column):
-        """One result of all lanes. column: (same, dtype or None for a number) on each rank."""
-        if not self.varying and all(same for same, _ in column):
+        """One result of all lanes. column: what was told of it on each rank, or what all have told."""
+        if not self.varying and all(same for same, *_ in column):
             return Stacked(first(leaf.value, self.blocks), True)
-        (value,) = with_one_dtype([leaf.value], {np.dtype(dtype) for _, dtype in column if dtype is not None})
+        (value,) = with_one_dtype([leaf.value], {np.dtype(dtype) for _, dtype, _ in column if dtype is not None})
         if leaf.same:
             value = broadcast_to(value, shape=(self.local, *shape_of(value)))
         return Stacked(gather(self.own(value), self.blocks, "the same result"), False)

@@ -160,6 +160,9 @@ class JitRun(TraceRun):
         self.position += 1
         return equation.outputs
 
+    def recorded(self):
+        return [*[e for s, unused in self.path for e in s.steps()], *self.segment.equations[: self.position]]
+
     def _carried_out(self, equation):
         with self.outside():
             self._compute(equation)

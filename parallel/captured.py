@@ -1,0 +1,63 @@
+"""What a mapped function is and reads besides its arguments, as marks that ranks compare: POLYAD_COLLECTIVE_CHECK=strict.
+
+By default a function may know which rank it runs on, as long as what all lanes have in common stays the same.
+"""
+
+import types
+import zlib
+
+import numpy as np
+
+from ..dispatch import Layer, tree
+from ..dsl.jit.search import SEQUENCES, Search, is_constant
+from .checksums import checksum, layers
+
+UNNAMED = ("f", "function", "self", "leaf", "get", "itself")  # steps of a path that say nothing to the user
+
+
+class _Search(Search):
+    """A search that also notes the functions it comes to."""
+
+    def __init__(self, f):
+        self.functions = []
+        super().__init__(f, ())
+
+    def function(self, path, text, f):
+        self.functions.append(f)
+        super().function(path, text, f)
+
+
+def reads(f):
+    """Triples (what, checksum, layers), as `marks` of arguments, of the code of f and of all functions that it can reach,
+    and of what these read: globals, variables of enclosing functions, default values, attributes of objects."""
+    found = _Search(f)
+    codes = sorted({(_code(part.__code__), repr(_mark((part.__defaults__, part.__kwdefaults__)))) for part in found.functions})
+    marks = [("the code of the function, or of one that it calls,", zlib.crc32(repr(codes).encode()), ())]
+    for path, value in zip(found.places, found.reader()(), strict=True):
+        names = ".".join([part for part in path if isinstance(part, str) and part not in UNNAMED])
+        mark = _mark(value)
+        if mark is not None:
+            what = f"what the function reads as {names!r}" if names else "a default value, or an argument of partial,"
+            marks.append((what, mark, layers(value)))
+    return marks
+
+
+def _mark(value):
+    """What of a value the ranks have in common; None for an object, whose attributes count by themselves."""
+    if is_constant(value):
+        return repr(value)
+    if isinstance(value, (np.ndarray, np.generic, Layer)):
+        return checksum(value)
+    if isinstance(value, SEQUENCES):
+        value = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else list(value)
+    leaves, structure = tree.flatten(value)
+    if structure is not tree.LEAF:
+        return tree.show(structure), tuple(map(_mark, leaves))
+    return None
+
+
+def _code(code):
+    """A checksum of what code does: not of where it is written."""
+    constants = [_code(c) if isinstance(c, types.CodeType) else sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c)
+                 for c in code.co_consts]  # fmt: skip
+    return zlib.crc32(repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars)).encode())

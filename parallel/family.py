@@ -1,0 +1,40 @@
+"""Whether this process is a rank that the launcher started, or a child of one, which is one process.
+
+A child inherits the launcher's variables, but not its place among the ranks: it would die in MPI's start, or wait there for
+ever. So a rank leaves a mark in the environment when the package is imported: its process id, and which connection to
+MPICH's launcher it has, by which a rank of another job, started from within this one, is no child.
+"""
+
+import os
+import stat
+
+MARK = "POLYAD_RANK_PROCESS"
+_imported_by = os.getpid()
+
+
+def mark():
+    """Note that this process is a rank, for its children, unless it is a child itself."""
+    if not is_child():
+        os.environ[MARK] = f"{os.getpid()} {_connection()}"
+
+
+def is_child():
+    """Whether this is a child process of a rank, forked or started."""
+    connection = _connection()
+    if os.getpid() != _imported_by or connection == "closed":
+        return True
+    process, _, its = os.environ.get(MARK, "").partition(" ")
+    return process not in ("", str(os.getpid())) and its == connection
+
+
+def _connection():
+    """Which connection to MPICH's launcher is open, as text; "closed" if the one there should be is not; "" if there is to be
+    none, as with other launchers."""
+    descriptor = os.environ.get("PMI_FD", "")
+    if not descriptor.isdigit():
+        return ""
+    try:
+        found = os.fstat(int(descriptor))
+    except OSError:
+        return "closed"
+    return str(found.st_ino) if stat.S_ISSOCK(found.st_mode) else "closed"

@@ -1,0 +1,330 @@
+"""Ranks agree or stop: what they compare, in which process and thread they may, how they end, and that agreeing costs nothing
+that grows with their number."""
+
+import os
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import polyad as pa
+from polyad.parallel import checksums, family, mpi_library
+from polyad.parallel.agreement import meet
+from polyad.parallel.collectives import Blocks
+from polyad.parallel.communicator import CollectiveError, Communicator
+from polyad.parallel.owners import Owners
+
+COMMON = """
+import functools, os, subprocess, sys, threading
+import numpy as np
+import polyad as pa
+from polyad import pmap, psum
+from polyad.parallel import CollectiveError, CollectiveMismatch, world
+
+K, square = np.arange(4.0), np.arange(9.0).reshape(3, 3)
+w = world()
+rank, ranks = w.rank, w.size
+
+def same(found, right):
+    np.testing.assert_allclose(found, right, rtol=1e-12)
+
+def refused(f, *texts, kind=CollectiveError):
+    try:
+        f()
+    except kind as error:
+        for text in texts:
+            assert text in str(error), error
+        if isinstance(error, CollectiveError) and texts:  # the same on all ranks
+            assert w.agree(str(error)), error
+    else:
+        raise AssertionError(f"no {kind.__name__}: {texts}")
+"""
+
+DEFAULT = COMMON + """
+# results that hold no lane's value, and are taken for equal
+for result in (lambda v: np.ones(2 + rank), lambda v: 1.0 + rank, lambda v: np.float32(1) if rank else 1.0,
+               lambda v: {"a": v, "b": np.full(3, rank)}, lambda v: np.where(np.arange(70_000) == 69_000, rank, 0)):
+    refused(lambda: pmap(result)(K), "is the same in all lanes of each rank, but differs between the ranks")
+refused(lambda: pmap(lambda v: np.ones(2 + rank))(K), "float64[2]", "float64[3]")
+for give in (lambda v: psum(v, "i") * (1 + rank), lambda v: psum(v, "i") if rank else psum(v, "i").astype("f4")):
+    refused(lambda: pmap(give, axis_name="i", out_axes=None)(K), "result 0 of 1", "POLYAD_COLLECTIVE_CHECK=0")
+refused(lambda: pmap(lambda v: (v,) if rank else v)(K), "different structures", kind=pa.LaneSplitError)
+same(pmap(lambda v: (rank, v)[1])(K), K)
+same(pmap(lambda v: 1.0 if v > 2 else 2.0)(K), [2, 2, 2, 1])  # lanes that part: each has its own
+
+# the call
+refused(lambda: pmap(lambda v: v * 1, in_axes=rank % 2)(square), "in_axes: not the same", "rank 0: (0,)", "rank 1: (1,)")
+refused(lambda: pmap(lambda v: v * 1, out_axes=rank % 2)(square), "out_axes: not the same", "rank 1: 1")
+refused(lambda: pmap(lambda v: v, out_axes={"a": 0} if rank else 0)(K), "out_axes: not the same")
+refused(lambda: pmap(lambda v: v * 1, axis_name="ab"[rank % 2])(K), "axis_name: not the same", "rank 0: 'a'")
+refused(lambda: pmap(lambda: 1.0, axis_size=3 + rank)(), "the number of lanes differs")
+F = lambda x: pa.sum(pmap(lambda v: v * v)(x))
+around = [(F, "none"), (pa.grad(F), "a derivative backwards"), (lambda x: pa.jvp(F, (x,), (x,)), "a derivative forwards"),
+          (lambda x: pa.vmap(F)(np.stack([x, x])), "a map"), (lambda x: pa.make_ir(F)(x), "a trace"), (pa.jit(F), "jit")]
+for (f, name), (g, other) in zip(around, [*around[1:], around[0]]):
+    refused(lambda: (g if rank == 1 else f)(K), "the transformations around it", f"rank 0: {name}", f"rank 1: {other}")
+G = lambda x, y: pa.sum(pmap(lambda v, u: v * u)(x, y))
+refused(lambda: pa.grad(G, rank % 2)(K, K), "argument 0", "a derivative")
+inside = lambda v: pa.grad(lambda x: psum(x * x, "i"))(v) if v > 2 else psum(v, "i")
+refused(lambda: pmap(inside, axis_name="i")(K[4 - ranks :]), kind=pa.LaneSplitError)
+
+# whole arguments: each element, on both sides of the sizes at which sums are taken
+for n in (3, 65_535, 65_536, 65_537, 200_000):
+    for place in (0, n // 2 + 1, n - 1):
+        x = np.zeros(n)
+        x[place] = rank == 1
+        refused(lambda: pmap(lambda v, x: v, in_axes=(0, None))(K, x), "argument 1 differs between the ranks")
+swapped = np.random.default_rng(0).standard_normal(150_000)
+if rank:
+    swapped[[100, 101]] = swapped[[101, 100]]
+refused(lambda: pmap(lambda v: v)(swapped[:, None]), "argument 0 differs")
+refused(lambda: pmap(lambda v: v)(swapped.astype("c16").reshape(300, 500).T), "argument 0 differs")
+bits = np.zeros(1_000_003, bool)
+bits[-1] = rank
+refused(lambda: pmap(lambda v, b: v, in_axes=(0, None))(K, bits), "argument 1 differs")
+refused(lambda: pmap(lambda v: pa.sum(v * x))(K) if (x := swapped) is not None else 0, "the closure variable 'x' differs")
+
+# jit around a map: no false error, and nothing of it again where another answer makes f be traced again
+f = pmap(lambda x: x * 2)
+for _ in range(3):
+    same(pa.jit(f)(K), 2 * K)
+    same(pa.jit(pa.grad(F))(K), 2 * K)
+    same(pa.grad(pa.jit(F))(K), 2 * K)
+    same(pa.jit(pmap(lambda x: x / psum(x, "i"), axis_name="i"))(K), K / 6)
+jitted = pa.jit(lambda x, w: pa.sum(pmap(lambda v: v * w)(x)) if pa.sum(pmap(lambda v: v * v)(x)) > 20 else w)
+for x, right in [(K, 3), (2 * K, 36), (K, 3), (2 * K, 36)]:
+    same(jitted(x, 3.0), right)
+held = {}
+def hidden(w):
+    held["w"] = w
+    return pa.sum(pmap(lambda x: x * held["w"])(K))
+refused(lambda: pa.jit(hidden)(2.0), "jit(hidden)", "in_axes=None", kind=pa.LeakedLayerError)
+
+# processes and threads
+code = "import numpy as np, polyad as pa; print(pa.world().size, pa.pmap(lambda x: x * 2)(np.arange(2.0)))"
+child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+assert child.stdout == "1 [0. 2.]\\n", child
+pid = os.fork()
+if pid == 0:
+    told = []
+    for call in (lambda: world().allreduce(1.0), lambda: f(K)):
+        try:
+            call()
+        except CollectiveError as error:
+            told.append(f"in a forked child, process {os.getpid()}, of rank {rank}" in str(error))
+    os._exit(told != [True, True])
+assert os.waitpid(pid, 0)[1] == 0
+begun, tried, told = threading.Event(), threading.Event(), []
+def second():
+    begun.wait()
+    for call in (lambda: w.allreduce(1.0), lambda: f(K)):
+        try:
+            call()
+        except CollectiveError as error:
+            told.append(str(error))
+    tried.set()
+def body(x):
+    begun.set()
+    tried.wait()
+    return psum(x, "i")
+thread = threading.Thread(target=second, name="second")
+thread.start()
+same(pmap(body, axis_name="i")(K), [6] * 4)
+thread.join()
+assert ["in the thread 'second' while pmap(body) is under way in 'MainThread'" in text for text in told] == [True] * 2, told
+found = []
+thread = threading.Thread(target=lambda: found.append(f(K)))  # one after the other is fine
+thread.start()
+thread.join()
+same(found[0], 2 * K)
+same(pmap(lambda x: psum(x, "i"), axis_name="i")(K), [6] * 4)
+"""
+
+
+def test_what_ranks_compare(mpirun):
+    mpirun(DEFAULT, 3, timeout=300)
+
+
+STRICT = COMMON + """
+assert w.strict
+factor, table, flag = 2.0 + rank, {"a": [1, 2 + rank]}, rank == 1
+class Model:
+    def __init__(self, scale): self.scale = scale
+    def step(self, x): return x * self.scale
+def helper(x): return x * factor
+two, three = (lambda x: x * 2), (lambda x: x * 3)
+number = rank + 1
+for f, what in [(two if rank else three, "the code of the function"), (lambda x: x * factor, "'factor'"),
+                (lambda x: x * table["a"][1], "'table'"), (lambda x: -x if flag else x, "'flag'"),
+                (Model(rank).step, "'scale'"), (lambda x: helper(x), "'factor'"), ((lambda n: lambda x: x * n)(number), "'n'"),
+                (lambda x, k=(rank, 1): x * k[1], "the code of the function"),
+                (functools.partial(lambda k, x: x, rank), "an argument of partial")]:
+    refused(lambda: pmap(f)(K), what, "differs between the ranks")
+same(pmap(lambda x: x * np.pi + len("ab"))(K), K * np.pi + 2)
+same(pmap(Model(3.0).step)(K), 3 * K)
+
+def sums(x):
+    if rank == 1:
+        b = psum(x * x, "i")
+        a = psum(x, "i")
+    else:
+        a = psum(x, "i")
+        b = psum(x * x, "i")
+    return a - b
+refused(lambda: pmap(sums, axis_name="i")(K), kind=CollectiveError)
+each = lambda x: (psum(x, "i") if x > 2
+                  else psum(2 * x, "i"))  # lanes may call it in branches of their own
+same(pmap(each, axis_name="i")(K), [9] * 4)
+if rank == 1:
+    swap = lambda: (w.allreduce(2.0), w.allreduce(1.0))
+else:
+    swap = lambda: (w.allreduce(1.0), w.allreduce(2.0))
+refused(swap, "script.py:", "rank 0: allreduce(sum)", kind=CollectiveMismatch)
+(w.allreduce(1.0, label="one") if rank else
+ w.allreduce(1.0, label="one"))
+same(w.allreduce(1.0), ranks)
+sys.modules["polyad.parallel.pmap"].reads = lambda f: []  # as if nothing but the order differed
+refused(lambda: pmap(sums, axis_name="i")(K), "different lines of the program", "called at script.py:", kind=CollectiveMismatch)
+"""
+
+
+def test_strict_compares_functions_and_places(mpirun):
+    mpirun(STRICT, 2, timeout=300, env={"POLYAD_COLLECTIVE_CHECK": "strict"})
+
+
+ENDING = """
+import os, threading, time
+from polyad.parallel.communicator import world
+w = world()
+w.barrier()
+fault = os.environ["FAULT"]
+forever = threading.Event().wait
+if fault == "stuck" and w.rank == 1: forever()
+if fault == "threads": threading.Thread(target=forever, name="reader").start()
+if fault == "raw" and w.rank == 1:
+    from mpi4py import MPI
+    MPI.COMM_WORLD.Barrier()
+"""
+
+
+@pytest.mark.parametrize(("fault", "told"), [
+    ("stuck", r"end of the program, collective 2: rank 1 did not arrive within 2 s\n  rank 1 has left .*POLYAD_END_DEADLINE"),
+    ("threads", r"not its thread 'reader' within 2 s; make it a daemon.*POLYAD_END_DEADLINE"),
+    ("raw", r"rank 1 did not arrive within 2 s"),
+], ids=["stuck", "threads", "raw"])  # fmt: skip
+def test_a_rank_that_does_not_end_ends_the_job(mpirun, fault, told):
+    settings = {"FAULT": fault, "POLYAD_DEADLINE": "1", "POLYAD_END_DEADLINE": "2"}
+    job = mpirun(ENDING, 2, timeout=60, env=settings, expect_success=False)
+    assert re.search(told, job.stderr, re.DOTALL), str(job)
+
+
+# ---------------------------------------------------------------------- without MPI
+class Many:
+    """A link between many ranks that all do what this one does: counts messages, and how often anything is asked of a rank."""
+
+    rank, size, library, checked, strict = 0, 100_000, "many", True, False
+
+    def __init__(self):
+        self.messages, self.bytes = 0, 0
+
+    def map_under_way(self, name):
+        return Owners(0).map_under_way(name)
+
+    def compare(self, signature, mark):
+        assert 0 <= mark < 1 << 62
+        self.messages += 1
+        self.bytes += 32
+        return True
+
+    def run(self, signature, move, *args):
+        self.messages += 1
+        return move(*args)
+
+    def reduce(self, a, mpi):
+        self.bytes += a.nbytes
+
+    def gather_bytes(self, payload):
+        raise AssertionError("no rank hears what each of the others says")
+
+    gather = gather_blocks = gather_bytes
+
+
+def test_agreeing_costs_the_same_on_any_number_of_ranks(monkeypatch):
+    """Messages, bytes, and steps of Python."""
+    module, costs = sys.modules["polyad.parallel.pmap"], []
+    for size in (2, 100_000):
+        link = Many()
+        link.size = size
+        comm = Communicator(link)
+        monkeypatch.setattr(module, "world", lambda comm=comm: comm)
+        blocks = Blocks(comm, size, "a map")
+        assert meet(blocks, "here", ("detail", 1)) == [("detail", 1)]
+        steps = []
+
+        def count(frame, event, argument, steps=steps):
+            steps.append(event)
+            return count
+
+        mapped = pa.pmap(lambda x: pa.psum(x * x, "i"), axis_name="i", out_axes=None)
+        x = np.ones(size)
+        for _ in range(6):
+            mapped(x)
+        before = link.messages, link.bytes
+        sys.settrace(count)
+        try:
+            mapped(x)
+        finally:
+            sys.settrace(None)
+        costs.append((link.messages - before[0], link.bytes - before[1], len(steps)))
+    assert costs[0][:2] == costs[1][:2] and abs(costs[0][2] - costs[1][2]) < 100, costs
+    assert costs[0][0] <= 4, costs  # start, where each stands, the sum, end
+
+
+def test_a_child_of_a_rank_is_one_process(monkeypatch):
+    for name in ("PMI_FD", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", family.MARK):
+        monkeypatch.delenv(name, raising=False)
+    assert not family.is_child()
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    assert mpi_library.launched_size() == (2, "OMPI_COMM_WORLD_SIZE")
+    family.mark()
+    assert os.environ[family.MARK].split() == [str(os.getpid())] and not family.is_child()
+    monkeypatch.setenv(family.MARK, f"{os.getppid()} ")
+    assert family.is_child() and mpi_library.launched_size() == (1, "") and mpi_library.load_mpi(1)[0] is None
+    monkeypatch.setenv(family.MARK, f"{os.getppid()} 12345")  # a rank of a job that was started by a rank of another
+    assert not family.is_child()
+    monkeypatch.setenv("PMI_FD", "1000000")  # closed
+    assert family.is_child()
+    monkeypatch.setattr(family, "_imported_by", os.getppid())
+    monkeypatch.delenv("PMI_FD")
+    assert family.is_child()  # forked
+
+
+def test_threads_without_a_map_may_take_turns():
+    owners = Owners(0)
+    owners.require("a sum")
+    with owners.map_under_way("one"), owners.map_under_way("one inside"):
+        owners.require("a sum")
+    assert owners.owner is None
+    owners.pid = os.getppid()
+    with pytest.raises(CollectiveError, match="forked child"):
+        owners.require("a sum")
+
+
+def test_checksums_see_each_element_and_their_order(rng):
+    shapes = [((7,), "f8"), ((65_536,), "f8"), ((70_001,), "f4"), ((1_100_000,), "?"), ((300, 301), "c16"), ((3,), "U5")]
+    for shape, dtype in shapes:
+        x = (rng.standard_normal(shape) * 9).astype(dtype)
+        known = checksums.checksum(x)
+        assert known == checksums.checksum(x.copy()) and known is not None
+        assert known != checksums.checksum(x.reshape(1, *shape))
+        for i in rng.integers(0, x.size, 5):
+            y = x.copy()
+            y.flat[i] = y.flat[i] == 0 if dtype != "U5" else "other"
+            assert checksums.checksum(y) != known
+    y = x = rng.standard_normal(200_000)
+    for i, j in rng.integers(0, 200_000, (20, 2)):
+        y = x.copy()
+        y[[i, j]] = y[[j, i]]
+        assert i == j or checksums.checksum(y) != checksums.checksum(x)
+    assert checksums.checksum("a") != checksums.checksum("b")
