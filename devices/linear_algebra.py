@@ -57,9 +57,11 @@ def linear_algebra_kernels(xp, scipy):
         except ImportError as error:
             raise ImportError(f"{name}: its kernel is {scipy}.{name}, and {error}; install scipy") from error
 
+    native = lambda x: x if x.dtype.isnative else x.astype(x.dtype.newbyteorder())  # SciPy's own code takes no others
+
     def lu(x):
         if x.size:
-            return LUResult(*of_scipy("lu")(x))
+            return LUResult(*of_scipy("lu")(native(x)))
         p, lower, upper = lu_shape(aval_of(x))  # SciPy's shapes are others
         identity = xp.broadcast_to(xp.eye(p.shape[-1], dtype=p.dtype), p.shape)
         return LUResult(identity, xp.zeros(lower.shape, lower.dtype), xp.zeros(upper.shape, upper.dtype))
@@ -75,5 +77,5 @@ def linear_algebra_kernels(xp, scipy):
         "adjugate": adjugate,
         "solve_triangular": solve_triangular,
         "lu": lu,
-        "expm": lambda x: of_scipy("expm")(x),
+        "expm": lambda x: of_scipy("expm")(native(x)),
     }
