@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # READY=1 says that VENV exists and already holds polyad (.ci/run installs a wheel there): nothing is installed.
 INSTALLED := $(if $(READY),,$(VENV)/.installed)
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test bench fuzz lint clean
 
 demo: $(INSTALLED)
 	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
@@ -20,6 +20,12 @@ bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet autograd
 	-$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python tests/benchmarks/run.py
+
+# Compiled against eager execution at random, by gcc and by the compiler in ziglang; another SEED is another search.
+SECONDS ?= 300
+fuzz: $(INSTALLED)
+	-$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	OMP_NUM_THREADS=1 $(BIN)/python -P tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check

@@ -213,10 +213,11 @@ def lanes(rng, pick, values, x, axis):
 KINDS = {f.__name__: f for f in (unary, binary, reduce, shape, place, scan, product, order, reads, loops, types, lanes)}
 
 
-def function(seed, numbers="all"):
-    """(function of two arrays, the arrays). numbers: "all", or "real" without whole and complex ones."""
+def function(seed, numbers="all", lengths=None, steps=None):
+    """(function of two arrays, the arrays). numbers: "all", or "real" without whole and complex ones. lengths: of the axes;
+    steps: how many."""
     rng = np.random.default_rng(seed)
-    n, m, k = rng.integers(1, 10, 3)
+    n, m, k = rng.integers(1, 10, 3) if lengths is None else lengths
     shapes = [((n, m), (m,)), ((n, m, k), (m, 1)), ((n, m, k), (n, 1, k)), ((n, 1, m), (k, m)), ((n * m,), (1,))]
     arrays = [rng.normal(size=shape) for shape in shapes[rng.integers(5)]]
     sort = rng.random()
@@ -226,7 +227,7 @@ def function(seed, numbers="all"):
         arrays[0] = np.where(rng.random(arrays[0].shape) < 0.1, rng.choice([0.0, np.nan, np.inf, -np.inf]), arrays[0])
     elif sort < 0.4 and numbers == "all":
         arrays[0] = np.rint(3 * arrays[0]).astype(int) if sort < 0.35 else arrays[0] + 0.5j
-    choices, count, ends = rng.integers(2**32), rng.integers(2, 10), rng.integers(1, 4)
+    choices, count, ends = rng.integers(2**32), rng.integers(2, 10) if steps is None else steps, rng.integers(1, 4)
 
     def f(*xs):
         values, chooser = list(xs), np.random.default_rng(choices)
