@@ -1,7 +1,9 @@
 """`associative_scan`: all partial results of an associative operation in a logarithmic number of steps."""
 
-from ...dispatch import ShapeError, StructureError, tree
+from ...dispatch import ShapeError, StructureError, batch_axis, is_container, tree
+from ...dispatch.containers import densified
 from ..avals import ndim_of, normalize_axis, shape_of
+from ..batch_axes import containers_in, lanes_taken
 from ..ops.rearrange import flip
 from ..ops.shape import concatenate, reshape, stack
 
@@ -20,10 +22,12 @@ def associative_scan(f, xs, reverse=False, axis=0):
     >>> pa.associative_scan(pa.multiply, np.array([1.0, 2.0, 3.0, 4.0]))
     array([ 1.,  2.,  6., 24.])
     """
-    leaves, structure = tree.flatten(xs)
-    if not leaves:
+    units, structure = tree.flatten(xs, is_container)
+    if not units:
         return xs
-    axes = [normalize_axis("associative_scan", axis, ndim_of(x)) for x in leaves]
+    units, axes = zip(*[_with_axes(unit, axis) for unit in units], strict=True)
+    leaves, structure = tree.flatten(tree.unflatten(structure, list(units)))
+    axes = [a for places in axes for a in places]
     lengths = {shape_of(x)[a] for x, a in zip(leaves, axes, strict=True)}
     if len(lengths) != 1:
         raise ShapeError(f"associative_scan: the lengths along axis {axis} differ: {sorted(lengths)}; they must agree")
@@ -48,6 +52,17 @@ def associative_scan(f, xs, reverse=False, axis=0):
     if reverse:
         results = [flip(x, axis=a) for x, a in zip(results, axes, strict=True)]
     return tree.unflatten(structure, results)
+
+
+def _with_axes(x, axis):
+    """(x, where its axis is in each of its leaves). A container has it as a batch axis, however deep, or becomes dense."""
+    if not is_container(x):
+        return x, [normalize_axis("associative_scan", axis, ndim_of(x))]
+    place, axes = batch_axis(x, axis, "associative_scan"), []
+    if place is None or not tree.leaves(x) or any([place >= c.ndim - c.structure_ndim for c in containers_in(x)]):
+        return _with_axes(densified(x, f"associative_scan: axis {axis}"), axis)
+    lanes_taken(x, place, lambda leaf, a: axes.append(a) or leaf, "associative_scan")
+    return x, axes
 
 
 def _prefixes(combine, xs, axes, n):

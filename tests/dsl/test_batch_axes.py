@@ -320,3 +320,20 @@ def test_jacobians_of_constants_without_leaves(jacobian):
     assert pa.jit(jacobian(lambda v: pa.Zeros((3,))))(v).shape == (3, 2)
     lanes = pa.vmap(jacobian(lambda v: pa.Zeros((3,))))(np.ones((5, 2)))
     assert lanes.shape == (5, 3, 2)
+
+
+def test_associative_scan_along_a_batch_axis_or_dense():
+    B = pa.Diagonal(np.arange(1.0, 7.0).reshape(2, 3))
+    found = pa.associative_scan(pa.matmul, B)
+    assert type(found) is pa.Diagonal
+    np.testing.assert_allclose(found.diag, np.cumprod(B.diag, axis=0))
+    q = NESTED["Quantity(Masked)"]
+    agrees(pa.associative_scan(pa.add, q), (np.stack([plain(q[0])[0], plain(q[0] + q[1])[0]]), plain(q)[1]))
+    for x, axis in ((pa.Diagonal(np.arange(1.0, 4.0)), 0), (B, 1), (B, -1), (pa.OneHot(np.array([0, 2]), 3), 1),
+                    (pa.Zeros((4, 3)), 0)):  # fmt: skip
+        with pytest.raises(pa.DensifyError, match="associative_scan: axis"):
+            pa.associative_scan(pa.add, x, axis=axis)
+        with pa.densify("allow"):
+            np.testing.assert_allclose(pa.associative_scan(pa.add, x, axis=axis), np.cumsum(x.dense(), axis=axis))
+    with pytest.raises(pa.DensifyError, match=r"associative_scan: axis 2: \S*Quantity of shape .* has no dense form"):
+        pa.associative_scan(pa.add, Quantity(B, metre), axis=2)
