@@ -1,4 +1,4 @@
-"""What is said when a method takes the place of another one: nothing if its source is run again, else both places."""
+"""What is said when a method takes the place of another module's: both places."""
 
 import inspect
 
@@ -17,11 +17,11 @@ def place_of(function):
 
 
 def announce(what, old, new):
-    """Warn that the function `new` takes the place of `old`. Silent if it is the same function of the same module, whose
-    source is run again (a notebook's cell, `importlib.reload`). what: the signature in messages."""
+    """Warn that the function `new` takes the place of `old`. Silent if it is of the same module, whose source is run again
+    (a notebook's cell, `importlib.reload`), or which replaces what is its own. what: the signature in messages."""
     global _last
     meant = any([getattr(f, "deliberate", False) for f in (old, new)])  # such as `opt_out`, which says so itself
-    if meant or old is new or _name(old) == _name(new) or _last == (old, new):
+    if meant or old is new or _home(old) == _home(new) or _last == (old, new):
         return
     _last = (old, new)
     warn(
@@ -31,9 +31,9 @@ def announce(what, old, new):
     )
 
 
-def _name(function):
-    function = inspect.unwrap(function)
-    return getattr(function, "__module__", None), getattr(function, "__qualname__", id(function))
+def _home(function):
+    """The module of a function; an object without one is its own."""
+    return getattr(inspect.unwrap(function), "__module__", None) or id(function)
 
 
 Generic.replaced = staticmethod(lambda old, new: announce(new, old.implementation, new.implementation))
