@@ -7,6 +7,7 @@ import numpy as np
 from ..dsl.avals import aval_of
 from ..dsl.ops.determinants import SlogdetResult
 from ..dsl.ops.factorize import LUResult, QRResult, SVDResult, lu_shape
+from ..dsl.ops.matrices import computed_dtype
 from ..dsl.ops.spectra import EighResult, EigResult
 
 
@@ -36,6 +37,7 @@ def linear_algebra_kernels(xp, scipy):
         return scale * ((v * others[..., None, :]) @ uh)
 
     def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
+        a, b = taken("solve_triangular", a, b)
         if a.ndim == 2 and b.ndim <= 2 and a.shape[0] == a.shape[1] == b.shape[0] and b.size:
             try:
                 quick = importlib.import_module(scipy).solve_triangular
@@ -51,17 +53,24 @@ def linear_algebra_kernels(xp, scipy):
             full = xp.conj(full)
         return xp.linalg.solve(full if trans in (0, "N") else xp.swapaxes(full, -1, -2), b)
 
+    def taken(name, *xs):
+        """Arrays in the dtype that the shape rules say, in the machine's order of bytes: SciPy itself would take others."""
+        dtype = computed_dtype(name, *xs).newbyteorder("=")
+        return [x if x.dtype == dtype else x.astype(dtype) for x in xs]
+
+    def expm(x):
+        return of_scipy("expm")(*taken("expm", x))
+
     def of_scipy(name):
         try:
             return getattr(importlib.import_module(scipy), name)
         except ImportError as error:
             raise ImportError(f"{name}: its kernel is {scipy}.{name}, and {error}; install scipy") from error
 
-    native = lambda x: x if x.dtype.isnative else x.astype(x.dtype.newbyteorder())  # SciPy's own code takes no others
-
     def lu(x):
+        x = taken("lu", x)[0]
         if x.size:
-            return LUResult(*of_scipy("lu")(native(x)))
+            return LUResult(*of_scipy("lu")(x))
         p, lower, upper = lu_shape(aval_of(x))  # SciPy's shapes are others
         identity = xp.broadcast_to(xp.eye(p.shape[-1], dtype=p.dtype), p.shape)
         return LUResult(identity, xp.zeros(lower.shape, lower.dtype), xp.zeros(upper.shape, upper.dtype))
@@ -77,5 +86,5 @@ def linear_algebra_kernels(xp, scipy):
         "adjugate": adjugate,
         "solve_triangular": solve_triangular,
         "lu": lu,
-        "expm": lambda x: of_scipy("expm")(native(x)),
+        "expm": expm,
     }

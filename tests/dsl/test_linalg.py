@@ -623,3 +623,25 @@ def test_diagonal_keeps_its_structure():
         linalg.solve(d, np.ones(3))
     with pytest.raises(np.linalg.LinAlgError):
         linalg.cholesky(-d)
+
+
+OPS = [(name, op) for name, op in pa.dsl.operations.items() if op.card.home == "linalg" and op.card.samples]
+LINALG = [(*named, named[1].card.samples[0]) for named in OPS if named[0] != "matrix_power"]  # its power is known in a trace
+
+
+@pytest.mark.parametrize(("name", "op", "make"), LINALG, ids=[name for name, *rest in LINALG])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])
+def test_a_trace_takes_the_dtypes_that_eager_operations_take(name, op, make, dtype):
+    """Half precision is refused by both or by neither, and results have the same dtypes."""
+    args, params = make(np.random.default_rng(7))
+    args = pa.tree.map(lambda x: x.astype(dtype) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x, args)
+    f = lambda *args: pa.tree.leaves(op(*args, **params))
+    outcomes = []
+    for g in (f, pa.make_ir(f)):
+        try:
+            outcomes.append([v.dtype for v in (g(*args) if g is f else [v.aval for v in g(*args).outputs])])
+        except pa.DTypeError:
+            outcomes.append("refused")
+        except pa.LinAlgError:
+            pytest.skip("singular as whole numbers")
+    assert outcomes[0] == outcomes[1]
