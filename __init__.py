@@ -124,7 +124,7 @@ from .dsl import (
 )  # fmt: skip
 # Python functions called from inside, and the search for NaNs
 from .dsl import (
-    callback, debug_nans, debug_print, effect_call, io_callback, pure_call,
+    callback, debug_conventions, debug_nans, debug_print, effect_call, io_callback, pure_call,
 )  # fmt: skip
 # lanes and named axes
 from .dsl import (
@@ -170,6 +170,8 @@ from .dispatch import (
     MethodError,
     MissingRuleError,
     MutationError,
+    ConventionError,
+    ConventionWarning,
     NaNError,
     On,
     PerformanceWarning,

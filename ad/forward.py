@@ -6,6 +6,7 @@ from ..dispatch import Layer, Run, captured, check_level, check_runs, settled, s
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
 from ..dsl.ops.create import zeros_like
+from ..dsl.slopes import say
 from .forward_rules import forward_rule
 from .pushes import pushed
 from .recycled import computed
@@ -20,6 +21,7 @@ class Dual(Layer):
     __slots__ = ("primal", "run", "tangent")
     halves = ("primal", "tangent")  # on each of which a linear function acts by itself
     holds = "primal"
+    follows = True
     sees_inner = True
 
     def __init__(self, primal, tangent, run):
@@ -67,13 +69,19 @@ class Dual(Layer):
 
 class ForwardRun(Run):
     """One execution of a forward transformation. kept: values of functions, by function and array (shared_slopes.py).
-    store: of memory, for a pass over a gradient (recycled.py)."""
+    store: of memory, for a pass over a gradient (recycled.py). remarks: of slopes of roots, said at the end (roots.py)."""
 
-    __slots__ = ("kept", "store")
+    __slots__ = ("kept", "remarks", "store")
 
     def __init__(self, name):
         super().__init__(name)
-        self.kept, self.store = {}, None
+        self.kept, self.store, self.remarks = {}, None, []
+
+    def __exit__(self, kind, error, traceback):
+        super().__exit__(kind, error, traceback)
+        if error is None:
+            for text in dict.fromkeys([text for remarks in self.remarks for text in remarks]):
+                say(text)
 
     def close(self):
         super().close()

@@ -45,6 +45,7 @@ class Reverse(Layer):
 
     __slots__ = ("index", "run", "value")
     holds = "value"
+    follows = True
     sees_inner = True
 
     def __init__(self, value, run, index):

@@ -5,6 +5,7 @@ from functools import partial
 from ..dispatch import snapshot
 from ..dsl import with_slopes_of
 from ..dsl.roots import Root, equal, root_of
+from ..dsl.slopes import deferred
 from .nodes import Joint
 
 
@@ -26,7 +27,15 @@ def keeping_roots(cls, generic, whose, target):
         if root is None and makes is not None:
             root = makes(*[snapshot(a) for a in args], **params)
         if root is None or isinstance(root, Root):
-            y = target(*args, **params)
+            if makes is None or root is None or r.remarks is None:
+                y = target(*args, **params)
+            else:
+                token = deferred.set(root.remarks)
+                try:
+                    y = target(*args, **params)
+                finally:
+                    deferred.reset(token)
+                r.remarks += [root.remarks] * bool(root.remarks)
             if root is not None and type(y) is cls:
                 y.root, r.rooted = root, True
             return y

@@ -9,6 +9,8 @@ from .errors import (
     AxisError,
     AxisNameError,
     ConcreteValueError,
+    ConventionError,
+    ConventionWarning,
     DensifyError,
     DensifyWarning,
     DeviceMismatchError,

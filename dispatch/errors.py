@@ -117,6 +117,14 @@ class DensifyWarning(PolyadWarning):
     """A structured array became dense because an operation has no method for it."""
 
 
+class ConventionError(PolyadError, ArithmeticError):
+    """A second derivative came through a slope that is a convention, under `debug_conventions`."""
+
+
+class ConventionWarning(PolyadWarning):
+    """A second derivative came through a slope that is a convention: it may not be that of a smooth whole."""
+
+
 class PerformanceWarning(PolyadWarning):
     """Right, but much slower than another way of writing it."""
 

@@ -116,6 +116,7 @@ class Layer(Standing, Array, metaclass=LayerMeta):
     sees_inner = False  # whether its targets see by themselves that a trace inside takes calls over (`captured`)
     lift = None  # like `target`, for operations on programs whose cards have a rule `lift`
     stepwise = False  # whether each operation on its values is to be seen, the same ones each time: not as a compiled program
+    follows = False  # whether it follows derivatives
     lasting = False  # whether values may be used beyond what follows them; their `followed` says whether that is still so
 
     def __init_subclass__(cls, **kwargs):
@@ -283,6 +284,7 @@ class Run:
     def close(self):
         self.closed = True
 
+    remarks = None  # lists of what is to be said at its end
     of_values = True  # whether it follows values; else the tangents alone of a forward pass directly inside of it
     sees_effects = False  # whether operations with an effect pass through it, whatever they are applied to (effects.py)
     records = False  # whether it makes a program of what is called, instead of calling it

@@ -17,6 +17,7 @@ from .families import bilinear_family, claim, combine_rule, elementwise_family, 
 from .index_tricks import c_, r_
 from .inspection import __array_namespace_info__
 from .nans import debug_nans
+from .slopes import debug_conventions
 from .ir import Program
 from .ops.activation import (
     elu, expit, gelu, leaky_relu, log_sigmoid, logaddexp, logaddexp2, relu, silu, softplus,

@@ -17,16 +17,18 @@ FEW = 64  # steps that are compared to find out whether two roots are the same
 class Root:
     """Of what a value is the root: the value is the product of its factors and the root of `square(*args, **params)`.
 
-    factors: pairs (value, whether it divides).
+    factors: pairs (value, whether it divides). remarks: what is to be said of its slope unless its square is asked for.
     """
 
-    __slots__ = ("args", "factors", "params", "square_of")
+    __slots__ = ("args", "factors", "params", "remarks", "square_of")
 
-    def __init__(self, square_of, args, params=None, factors=()):
+    def __init__(self, square_of, args, params=None, factors=(), remarks=None):
         self.square_of, self.args, self.params, self.factors = square_of, args, params or {}, factors
+        self.remarks = [] if remarks is None else remarks
 
     def square(self):
         """The square of the root, without the factors."""
+        self.remarks.clear()
         return self.square_of(*self.args, **self.params)
 
     def scaled(self, s, *factors):
@@ -41,7 +43,7 @@ class Root:
 
     def times(self, factor, divides=False):
         """The root of the value times a factor, or divided by it."""
-        return Root(self.square_of, self.args, self.params, (*self.factors, (snapshot(factor), divides)))
+        return Root(self.square_of, self.args, self.params, (*self.factors, (snapshot(factor), divides)), self.remarks)
 
     def through(self, view, *others, **params):
         """The root of what `view` picks from the value."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import Array
+from ...dispatch import Array, Layer
 from ..avals import dtype_of, is_number
 from ..card import case, complex_normal, composite, elementwise, integers, normal, positives
 from ..roots import Root
@@ -123,9 +123,14 @@ masked_quotient.rule("vjp")([
 ])
 
 
-def over_or_zero(x, y):
-    """x / y, and 0 where y is 0 (without dividing by it: no warning for what a convention decides)."""
+def over_or_zero(x, y, slope_of=None):
+    """x / y, and 0 where y is 0 (without dividing by it: no warning for what a convention decides). slope_of: the operation of
+    which this is a slope, and that 0 a convention."""
     at_zero = equal(y, 0)
+    if slope_of and isinstance(y, Layer):  # a slope that is differentiated again, or traced, or in lanes
+        from ..slopes import at_convention
+
+        at_convention(slope_of, at_zero, y)
     return where(at_zero, 0.0, divide(x, where(at_zero, 1.0, y)))
 
 
@@ -284,7 +289,7 @@ def clip(x, /, min=None, max=None):
 
 
 @elementwise(
-    partials=[lambda z, x, y: over_or_zero(x, z), lambda z, x, y: over_or_zero(y, z)],
+    partials=[lambda z, x, y: over_or_zero(x, z, "hypot"), lambda z, x, y: over_or_zero(y, z, "hypot")],
     c="hypot({0}, {1})",
     samples=[case(normal(3), normal(3)), case(normal(2, 3), positives(3))],
 )
@@ -308,4 +313,7 @@ def multiply_of_root(roots, x, y):
     a, b = roots
     if a is None or b is None:
         return a.times(y) if b is None else b.times(x)
-    return a.scaled(a.square(), *a.factors, *b.factors) if a.same(b) else None
+    if not a.same(b):
+        return None
+    b.remarks.clear()
+    return a.scaled(a.square(), *a.factors, *b.factors)

@@ -6,11 +6,12 @@ pair with tangents by Re(sum(ct * t)), so that grad(f)(z) is ∂f/∂x - i ∂f/
 
 import numpy as np
 
-from ...dispatch import MethodError, describe, tree
+from ...dispatch import Layer, MethodError, describe, tree
 from ..avals import Aval, dtype_of
 from ..card import case, complex_normal, elementwise, normal, operations
 from ..roots import Root
 from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
+from .compare import equal
 
 both = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
 
@@ -45,9 +46,13 @@ conj.rule("vjp")([lambda ct, y, x: conj(ct)])
 
 def _unit(y, x):
     """conj(x) / |x|, 0 at 0: the direction in which |x| grows."""
-    if not is_complex(x):
-        return sign(x)
-    return over_or_zero(conj(x), y)
+    if is_complex(x):
+        return over_or_zero(conj(x), y, "abs")
+    if isinstance(x, Layer):
+        from ..slopes import at_convention
+
+        at_convention("abs", equal(x, 0), x)
+    return sign(x)
 
 
 @elementwise(kernel="abs", numpy=("absolute",), c="abs({0})", samples=both)
@@ -55,7 +60,7 @@ def abs(x, /):
     """Absolute value of each element, real. Convention: the slope at 0 is 0."""
 
 
-abs.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _unit(y, x))) if is_complex(x) else multiply(dxs[0], sign(x)))
+abs.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _unit(y, x))) if is_complex(x) else multiply(dxs[0], _unit(y, x)))
 abs.rule("vjp")([lambda ct, y, x: multiply(ct, _unit(y, x))])
 
 
@@ -70,7 +75,7 @@ def _across(dx, y, x):
     """The part of dx across the complex direction y = x / |x|, over |x|: how that direction turns."""
     if not is_complex(x):
         return None
-    return over_or_zero(subtract(dx, multiply(y, real(multiply(conj(y), dx)))), abs(x))
+    return over_or_zero(subtract(dx, multiply(y, real(multiply(conj(y), dx)))), abs(x), "sign")
 
 
 sign.rule("jvp")(lambda dxs, y, x: _across(dxs[0], y, x))
@@ -79,7 +84,7 @@ sign.rule("vjp")([lambda ct, y, x: _across(ct, conj(y), x)])
 
 def _turn(x):
     """d angle = Re(dx * turn): -i conj(x) / |x|², 0 at 0."""
-    return multiply(over_or_zero(conj(x), add(square(real(x)), square(imag(x)))), -1j)
+    return multiply(over_or_zero(conj(x), add(square(real(x)), square(imag(x))), "angle"), -1j)
 
 
 @elementwise(c="angle({0})", samples=[case(complex_normal(3)), case(complex_normal(2, 3)), case(normal(3))])

@@ -1,6 +1,6 @@
 """Exponentials, logarithms, powers and roots."""
 
-from ...dispatch import isa
+from ...dispatch import Layer, isa
 from ..avals import dtype_of, is_number
 from ..card import above_one, case, complex_normal, elementwise, integers, normal, positives, unit
 from ..roots import Root, itself
@@ -57,7 +57,7 @@ def log1p(x, /):
 
 
 @elementwise(
-    partials=[lambda y, x: over_or_zero(0.5, y)],
+    partials=[lambda y, x: over_or_zero(0.5, y, "sqrt")],
     singular=True,
     c="sqrt({0})",
     samples=[*above_zero, case(complex_normal(2, 2))],
@@ -73,7 +73,7 @@ sqrt.rule("root")(lambda x: Root(itself, (x,)))
 
 
 @elementwise(
-    partials=[lambda y, x: over_or_zero(multiply(1 / 3, y), x)],
+    partials=[lambda y, x: over_or_zero(multiply(1 / 3, y), x, "cbrt")],
     c="cbrt({0})",
     samples=[case(positives(3)), case(above_one(2, 3))],
 )
@@ -108,6 +108,10 @@ def _power_x(x, y):
         flat = logical_and(equal(x, 0), equal(y, 0))
     else:
         flat = logical_and(equal(x, 0), logical_and(less(y, 1), greater_equal(y, 0)))
+    if isinstance(x, Layer) and is_number(y) and 0 < y < 1:
+        from ..slopes import at_convention
+
+        at_convention("power", flat, x)
     return where(flat, 0.0, slope(where(flat, 1.0, x)))
 
 

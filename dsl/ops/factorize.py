@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dispatch import MissingRuleError, ShapeError
+from ...dispatch import Layer, MissingRuleError, ShapeError
 from ..avals import Aval, shape_of
 from ..card import case, complex_normal, composite, normal, opaque
+from ..slopes import at_convention
 from .arithmetic import add, divide, multiply, over_or_zero, subtract
 from .compare import equal, greater, less_equal, where
 from .complex import abs, conj, imag, is_complex, real, stop_gradient
@@ -221,6 +222,8 @@ def reciprocal_gaps(s):
         return gaps
     size = stop_gradient(max(abs(s), axis=-1, keepdims=True))
     tie = less_equal(abs(stop_gradient(gaps)), expand_dims(multiply(size, n * np.finfo(real_dtype(s.dtype)).eps), -1))
+    if isinstance(s, Layer):
+        at_convention("singular vectors or eigenvectors", greater(sum(tie, axis=-1), 1), s, "equal values")
     return where(tie, 0.0, divide(1.0, where(tie, 1.0, gaps)))
 
 

@@ -1,0 +1,81 @@
+"""Second derivatives through a slope that is a convention: said once per place, and raised under `debug_conventions`.
+
+A slope at a point without one (0 of `sqrt`, `abs`, `hypot` at 0) is finite by convention. Differentiated again it may stand for
+a smooth whole whose second derivative it is not, and nobody can tell from the number.
+"""
+
+from contextvars import ContextVar
+
+import numpy as np
+
+from ..dispatch import ConventionError, ConventionWarning, Layer, layers_of
+from ..dispatch.layers import warn
+from .libraries import bottom, host_copy
+from .tracing import Traced
+
+_raises = ContextVar("polyad_debug_conventions", default=False)
+deferred = ContextVar("polyad_conventions_deferred", default=None)  # list for what may prove to be part of a whole
+ADVICE = (
+    "a smooth function of it may have another second derivative: write squared distances as such (sqeuclidean, sum(x**2), "
+    "norm(x)**2), or keep away from that point"
+)
+
+
+class debug_conventions:
+    """Raise ConventionError where a slope that is a convention is differentiated again, instead of a warning once per place.
+
+    on: whether to raise. Used as a function it sets that from here on, as a context manager for a block; it holds for this
+    thread, and for programs that are traced while it is on.
+
+    >>> import polyad as pa
+    >>> with pa.debug_conventions():
+    ...     try:
+    ...         pa.grad(pa.grad(lambda x: pa.cosh(pa.abs(x))))(0.0)
+    ...     except pa.ConventionError as error:
+    ...         print(str(error).partition(":")[0])
+    a second derivative comes through the slope of abs at 0, a convention
+    """
+
+    def __init__(self, on=True):
+        self.token = _raises.set(bool(on))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        _raises.reset(self.token)
+
+
+def at_convention(name, here, y, point="0"):
+    """Called with a slope of operation `name` that is a convention where `here` holds, at `point`, made of y."""
+    if not isinstance(y, Layer) or not any([part.follows for part in layers_of(y)]):
+        return
+    text = f"a second derivative comes through the slope of {name} at {point}, a convention: {ADVICE}"
+    if any([isinstance(part, Traced) for part in layers_of(here)]):
+        if _raises.get():
+            _check_in_program(text, here)
+        return
+    if not np.any(host_copy(bottom(here))):
+        return
+    waiting = deferred.get()
+    if waiting is None:
+        say(text)
+    else:
+        waiting.append(text)
+
+
+def say(text):
+    """Warn, once per place, or raise."""
+    if _raises.get():
+        raise ConventionError(text)
+    warn(text, ConventionWarning)
+
+
+def _check_in_program(text, here):
+    from .effects import io_callback
+
+    def check(here):
+        if np.any(here):
+            raise ConventionError(text)
+
+    io_callback(check, None, here)
