@@ -11,6 +11,7 @@ from ..avals import aval_of, is_number, standing_of
 from ..batching import lanes_of
 from ..ir import Var
 from ..libraries import bottom
+from .contents import holds
 from .reads import Held, exact
 
 LARGEST = 2**63
@@ -79,8 +80,8 @@ class Arguments:
             except TypeError:
                 value = x.value if type(x) is Static else x
                 return StructureError(
-                    f"{self.name}: an argument of type {type_name(type(value))} is static, as it is no array, and cannot be "
-                    "hashed; make it a tree of arrays (polyad.tree.register), a tuple, or read it from outside"
+                    f"{self.name}: an argument of type {type_name(type(value))} is static and cannot be hashed; give its class "
+                    "__hash__ beside __eq__, make it a tree of arrays (polyad.tree.register), or pass a tuple"
                 )
         raise AssertionError("every argument can be hashed")
 
@@ -94,7 +95,17 @@ def _parameters(f):
 
 def is_array(x):
     """Whether an argument is followed by the trace."""
-    return isa(x, (np.ndarray, np.generic, Layer)) or hasattr(x, "shape") and hasattr(x, "dtype")
+    if isa(x, (np.ndarray, np.generic, Layer)):
+        return True
+    return not isinstance(x, type) and not holds(type(x)) and has(x, "shape") and has(x, "dtype")
+
+
+def has(x, name):
+    """Whether an object has an attribute; one whose `__getattr__` fails otherwise has not."""
+    try:
+        return hasattr(x, name)
+    except Exception:
+        return False
 
 
 def kind_of(x):
@@ -108,12 +119,16 @@ def kind_of(x):
     if is_array(x):
         return kind, aval_of(x)
     value = x.value if kind is Static else x
+    if kind is Static and holds(type(value)):
+        return exact(value)
     return Held(value) if by_identity(value) else exact(value)
 
 
 def by_identity(x):
     """Whether an object counts by which one it is: a function, or an object that says nothing else of equality."""
-    return isinstance(x, types.FunctionType) or type(x).__hash__ is object.__hash__ and not isinstance(x, type)
+    if isinstance(x, types.FunctionType) or holds(type(x)):  # what a container holds is read at each call
+        return not isinstance(x, (tuple, frozenset))
+    return type(x).__hash__ is object.__hash__ and not isinstance(x, type)
 
 
 def objects_among(leaves):

@@ -7,13 +7,16 @@ from ..ir import Var
 from ..libraries import Scalar
 from ..selection import using
 from ..tracing import Traced
-from .arguments import Static, is_array
+from .adoption import Adoption, NotFollowed
+from .arguments import Static, is_array, objects_among
 from .guarded import called
 from .paths import path_function
 from .reads import looked_up
 from .recursion import under_way
-from .run import JitRun, answer_key, result
+from .results import Results
+from .run import JitRun, answer_key
 from .segments import run_segment
+from .writes import Before
 
 
 def execute(jitted, tree, leaves, arrays):
@@ -60,7 +63,8 @@ def walk(tree, segment, env, path):
         key = run_segment(tree, segment, env)
         how, what = segment.question
         if how == "return":
-            return [result(v, env, kind) for v, kind in zip(what, segment.weak)], segment.out
+            own = Results(tree, env)
+            return [own.of(v, kind) for v, kind in zip(what, segment.weak)], segment.out
         if how == "answer":
             key = answer_key(concrete(env[what]))
         path.append((segment, key))
@@ -74,28 +78,59 @@ def trace(jitted, tree, env, leaves, arrays, path):
     tree.traces += 1
     example = next((x for x in leaves if is_array(x) and not isinstance(x, Scalar)), None)
     run = JitRun(jitted.name, tree, env, example, path, arrays)
+    before = Before(tree, objects_among(leaves), arrays)
+    adoption = Adoption(jitted.f, tree.reads, before.values, arrays) if tree.adopts else None
     try:
         with run:
+            f = adoption.copy(jitted.f, run) if adoption else jitted.f
             seen = [_seen(x, v, run) for x, v in zip(leaves, tree.inputs, strict=True)]
             args, kwargs = _arguments(tree, seen)
             given = pytree.flatten((args, kwargs))
             with under_way(jitted, seen, run):
-                out = called(jitted.f, args, kwargs)
+                out = called(f, args, kwargs)
+            before.look(run)
             _check_unchanged(jitted.name, given, pytree.flatten((args, kwargs)))
             outputs, structure = run.finish(out)
+            if adoption:
+                adoption.check(run.segments())
+    except (NotFollowed, Exception):
+        if adoption is None:
+            raise
+        tree.reads.adopts = False
+        if tree.root is None:
+            raise NotFollowed from None
+        tree.eager = "the arrays that it reads from outside have led somewhere else"
+        return _as_it_is(jitted, tree, leaves, before)
     finally:
         if not run.performs:
             run.attach()
+    found = _outcome(tree, run, before, env, outputs, structure)
+    before.settle()
+    jitted.note(tree, before, adoption.chosen if adoption else ())
+    return found
+
+
+def _as_it_is(jitted, tree, leaves, before):
+    """(results, structure) of the function without a trace."""
+    jitted.quick = None
+    before.draw_again()
+    args, kwargs = _arguments(tree, [x.value if type(x) is Static else x for x in leaves])
+    return pytree.flatten(jitted.f(*args, **kwargs))
+
+
+def _outcome(tree, run, before, env, outputs, structure):
+    """(results, structure) at the end of a trace."""
     if run.performs:
         return outputs, structure
-    if not run.path and tree.root is run.segment:  # nothing has been run: it runs as a whole
+    if before.doubt is None and not run.path and tree.root is run.segment:  # nothing has been run: it runs as a whole
         tree.root.traced = 0
         return walk(tree, tree.root, env, [])
     run.pending()
     for v in outputs:
         if isinstance(v, Var):
             run.value(v)
-    return [result(v, env, getattr(v, "weak", None)) for v in outputs], structure
+    own = Results(tree, env)
+    return [own.of(v, getattr(v, "weak", None)) for v in outputs], structure
 
 
 def _arguments(tree, leaves):

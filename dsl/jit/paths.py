@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ...dispatch import Layer
 from ...dispatch import tree as pytree
 from ..ir import Var
-from .run import Fresh, answer_key, result
+from .results import Fresh, result
+from .run import answer_key
 
 DEEPEST = 24  # segments on one path that are written out
 
@@ -50,6 +52,9 @@ class _Code:
         self.names.update({v: self.read(read[i], view) for v, (i, view) in tree.places.items()})
         self.arguments += read
         self.names.update({v: self.bound(x) for v, x in tree.constants.items()})
+        donated = [v for v in self.names if v in tree.donated]
+        plain = [v for v in self.names if v.weak is None and not isinstance(tree.constants.get(v), Layer)]
+        self.given_arrays = {v for v in plain if v not in donated}
 
     def read(self, name, view):
         """The name of an array read from outside, or of a view of it."""
@@ -114,8 +119,14 @@ class _Code:
         self.line(depth, f"return resume({self.bound(segment)}, [{steps}], {{{known}}}, [{arguments}])")
 
     def results(self, segment, what, depth):
-        leaves = []
+        leaves, copies = [], {}
         for v, kind in zip(what, segment.weak, strict=True):
+            if v in self.given_arrays:  # results are arrays of their own
+                if v not in copies:
+                    copies[v] = f"c{len(copies)}"
+                    self.line(depth, f"{copies[v]} = {self.names[v]}.copy()")
+                leaves.append(copies[v] + "[()]" * (not v.aval.shape))
+                continue
             made = isinstance(v, Var) and v in segment.code.gives
             if made and kind is None:
                 leaves.append(self.names[v] + "[()]" * (not v.aval.shape))

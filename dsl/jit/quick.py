@@ -3,6 +3,7 @@
 It is Python code made for one tree: tests of the arguments and of what the function reads, then the tree's own function.
 """
 
+import types
 import weakref
 
 import numpy as np
@@ -11,9 +12,9 @@ from ...dispatch import isa, watchers
 from ...dispatch import tree as pytree
 from ..avals import is_number
 from ..axes import enclosing_axes
-from .arguments import LARGEST, by_identity
+from .arguments import LARGEST, by_identity, is_array, objects_among
+from .contents import holds
 from .reads import Same, exact
-from .search import SEQUENCES
 from .switch import switches
 
 MISS = object()
@@ -33,14 +34,15 @@ def quick_entry(tree, static, args, kwargs, leaves, reads, values, arrays):
     tree: one that has a function of its own, `go`. static: places and names of static arguments. args, kwargs, leaves: of a
     call; reads, values, arrays: how f reads from outside, what it read, and the arrays among that.
     """
-    if len(leaves) > MOST or enclosing_axes():
+    go = tree.go
+    if go is None or len(leaves) > MOST or enclosing_axes():
         return None
     code = _Code()
     if not code.arguments(args, kwargs, static) or code.leaves != len(leaves):
         return None
     if values and not code.outside(reads, values, arrays, tree):
         return None
-    code.space.update(go=tree.go, switches=switches, watchers=watchers, enclosing_axes=enclosing_axes)
+    code.space.update(go=go, switches=switches, watchers=watchers, enclosing_axes=enclosing_axes)
     given = [f"x{k}" for k in range(code.leaves)] + [f"r{k}" for k in range(len(arrays))]
     exec(SOURCE.format(tests=" and ".join(code.tests), given=", ".join(given)), code.space)
     return code.space["quick"]
@@ -79,10 +81,12 @@ class _Code:
 
     def static(self, text, value):
         """Test a static argument, one leaf."""
-        if by_identity(value):
+        if by_identity(value) and not holds(type(value)):
             return self.object(text, value)
-        self.space["exact"] = exact
-        return self.test(f"exact({self.leaf()} := {text}) == {self.bound(exact(value))}")
+        self.space["exact"], name = exact, self.leaf()
+        if objects_among((value,)):  # f may read through an equal one, too
+            self.objects.append(name)
+        return self.test(f"exact({name} := {text}) == {self.bound(exact(value))}")
 
     def object(self, text, value):
         """Test that an object is the same one, through which f may read."""
@@ -112,7 +116,7 @@ class _Code:
             return self.test(f"type({self.leaf()} := {text}) is str and x{self.leaves - 1} == {value!r}")
         if kind in (tuple, list, dict):
             return self.container(text, kind, value)
-        if is_number(value) or not by_identity(value) or pytree.structure(value) is not pytree.LEAF or hasattr(value, "dtype"):
+        if is_number(value) or not by_identity(value) or pytree.structure(value) is not pytree.LEAF or is_array(value):
             return False
         return self.object(text, value)
 
@@ -131,12 +135,20 @@ class _Code:
         """Test the shape and dtype of an array."""
         return self.test(f"{name}.dtype is {self.bound(x.dtype)} and {name}.shape == {x.shape!r}")
 
+    def method(self, text, value):
+        """Test that a bound method is this one."""
+        try:
+            owner = self.bound(weakref.ref(value.__self__))
+        except TypeError:
+            return False
+        return self.test(f"getattr({text}, '__func__', None) is {self.bound(value.__func__)} and {text}.__self__ is {owner}()")
+
     def outside(self, reads, values, arrays, tree):
         """Test what f reads from outside, and name the arrays."""
         taken, names = 0, []
         self.test(f"(r := {self.bound(reads.read)}({', '.join(self.objects)}))")
         for i, value in enumerate(values):
-            if type(value) is np.ndarray:
+            if type(value) is np.ndarray and value.dtype.kind != "O":
                 name = f"r{taken}"
                 self.test(f"type({name} := r[{i}]) is ndarray")
                 self.array(name, value)
@@ -148,10 +160,13 @@ class _Code:
                 names.append(name)
             elif type(value) is Same:
                 self.test(f"r[{i}].value is {self.bound(value.value)}")
-            elif isinstance(value, (list, dict, tuple, *SEQUENCES)) or pytree.structure(value) is not pytree.LEAF:
+            elif type(value) is types.MethodType:
+                if not self.method(f"r[{i}]", value):
+                    return False
+            elif holds(type(value)) or pytree.structure(value) is not pytree.LEAF:
                 return False  # their contents may change
             else:
                 self.test(f"r[{i}] is {self.bound(value)}")
-        if tree.watch is not None and tree.watch.left:
+        if tree.watch is not None and tree.watch.needed:
             self.test(f"{self.bound(tree.watch)}.unchanged(({' '.join(f'{name},' for name in names)}))")
         return len(arrays) == taken

@@ -1,27 +1,44 @@
 """The state of what a function reads from outside, as part of the key by which its calls are looked up."""
 
+import dataclasses
+import functools
 import types
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 
 import numpy as np
 
 from ...dispatch import Container, Layer, isa, tree
 from ..avals import aval_of
 from ..batching import lanes_of
-from .search import Same, Search, is_constant
+from .contents import BUFFERS, SETS, WRAPPERS, bits, holds, wrapped
+from .search import Same, Search
 
 
 class Reads:
     """One way of reading: `read(*objects)` is what is there now, a tuple.
 
-    objects: the arguments that are no arrays, whose attributes f reads. places: which places these are. trees: kind of call
-    -> Tree.
+    objects: the arguments that are no arrays, whose attributes f reads. places, paths: which places these are; labels: what
+    users call them. trees: kind of call -> Tree. eager: None, or why f runs eagerly, and what to do about it. codes, names,
+    readers: what `Search` found of code, of names and of who reads a variable; caches: the numbers of places that cached
+    properties fill; foreign: f may call code of a library that cannot be seen. adopts: whether it is worth trying to trace a
+    copy of f, see `Adoption`.
     """
 
     def __init__(self, f, objects=()):
         found = Search(f, objects)
         self.places, self.read, self.trees = frozenset(found.places), found.reader(), {}
+        self.labels, self.eager = [found.labels[path] for path in found.places], found.doubt
+        self.codes, self.names = list(found.codes), found.resolved
+        self.paths, self.readers, self.adopts = list(found.places), found.readers, True
+        self.foreign = found.foreign or found.whole
+        self.caches = {i for i, path in enumerate(found.places) if path in found.caches}
+        self.space, self.writing = found.space, found.writing()
+
+    def write(self, i, new, objects):
+        """Put a value at the place of this number."""
+        exec(self.writing, self.space)
+        self.space["write"](i, new, *objects)
 
 
 def state(values):
@@ -32,26 +49,75 @@ def state(values):
 
 
 def _state(value, arrays):
-    if is_constant(value):
+    kind = _kind(type(value))
+    if kind == "constant":
         return exact(value)
-    if isa(value, np.generic):
+    if kind == "object":
+        return Same(value)
+    if kind == "held":
+        return _held(value, arrays)
+    if kind == "array":
+        return _array(value, arrays)
+    if kind == "number":
         return type(value), value.tobytes()
-    if isa(value, (np.ndarray, Layer)):
-        place = next((i for i, x in enumerate(arrays) if x is value), len(arrays))
-        arrays.append(value)
-        more = tuple(lanes_of(value).items()) if isinstance(value, Layer) else (type(value), value.strides)
-        return aval_of(value), place, more
-    if isinstance(value, types.MethodType):
+    if kind == "method":
         return Same(value.__func__), Same(value.__self__)
-    if isinstance(value, (set, frozenset)):
-        return set, frozenset([_state(v, arrays) for v in value])
-    if isinstance(value, deque):
-        return deque, *[_state(v, arrays) for v in value]
-    if isinstance(value, (list, dict, tuple, Container)):
-        leaves, structure = tree.flatten(value)
-        if structure is not tree.LEAF:
-            return structure, *[_state(v, arrays) for v in leaves]
-    return value if type(value) is Same else Same(value)
+    return value
+
+
+@functools.lru_cache(1024)
+def _kind(cls):
+    """How values of a class count."""
+    if cls is Same:
+        return "itself"
+    if issubclass(cls, (type(None), bool, int, float, complex, str, bytes)):
+        return "constant"
+    if issubclass(cls, np.generic):
+        return "number"
+    if issubclass(cls, (np.ndarray, Layer)):
+        return "array"
+    if cls is types.MethodType:
+        return "method"
+    held = holds(cls) or issubclass(cls, Container) or dataclasses.is_dataclass(cls)
+    return "held" if held else "object"
+
+
+def _array(value, arrays):
+    place = next((i for i, x in enumerate(arrays) if x is value), len(arrays))
+    arrays.append(value)
+    if isinstance(value, Layer):
+        return aval_of(value), place, tuple(lanes_of(value).items())
+    more = ()
+    if type(value) is not np.ndarray:  # a mask, say
+        more = tuple([_state(v, arrays) for v in getattr(value, "__dict__", {}).values()])
+    if value.dtype.kind == "O":
+        more = more, _state(value.ravel().tolist(), arrays)
+    return aval_of(value), place, type(value), value.strides, more
+
+
+def _held(value, arrays):
+    """The same for a container, by what it holds."""
+    if type(value) in (list, tuple):
+        return type(value), *[_state(v, arrays) for v in value]
+    if isinstance(value, SETS):
+        return type(value), frozenset([_state(v, arrays) for v in value])
+    if isinstance(value, BUFFERS):
+        return bits(value)
+    if isinstance(value, WRAPPERS):
+        return type(value), _state(wrapped(value), arrays)
+    if isinstance(value, dict):
+        default = Same(value.default_factory) if isinstance(value, defaultdict) else None
+        return type(value), default, *[(_state(k, arrays), _state(v, arrays)) for k, v in value.items()]
+    if isinstance(value, (list, tuple, deque)):
+        return type(value), value.maxlen if isinstance(value, deque) else None, *[_state(v, arrays) for v in value]
+    leaves, structure = tree.flatten(value)
+    return Same(value) if structure is tree.LEAF else (structure, *[_state(v, arrays) for v in leaves])
+
+
+def label_of(x, reads, values):
+    """What users call the place where an array was read."""
+    holding = [label for v, label in zip(values, reads.labels, strict=True) if any([y is x for y in state((v,))[1]])]
+    return holding[0] if holding else "an array"
 
 
 def view_of(x, arrays):

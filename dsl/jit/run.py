@@ -19,36 +19,13 @@ from ..ops.effects import same_function
 from ..passes.rewriting import single
 from ..tracing import Traced, TraceRun, identity
 from ..weak_numbers import operator_of
+from .adoption import NotFollowed
 from .guarded import caught
 from .reads import view_of
+from .results import Fixed, Fresh, result
 from .segments import DEPTH, FINE, LIMIT, Segment, is_kept, outcome, run_step
 
 NUMBERS = (float, int, bool, complex)
-
-
-class Fixed:
-    """A result that is no value of the trace."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-
-class Fresh(Fixed):
-    """An array that is the same at each call, but a new one."""
-
-    __slots__ = ()
-
-
-def result(v, env, kind=None):
-    """A leaf of the result. v: its Var, or `Fixed`; kind: the type of the Python number that it is, or None."""
-    if isinstance(v, Var):
-        y = env[v]
-        if kind is not None:
-            return y if isinstance(y, Layer) else kind(y)
-        return y[()] if type(y) is np.ndarray and not y.shape else y
-    return v.value.copy() if type(v) is Fresh else v.value
 
 
 def same_numbers(x, y):
@@ -97,6 +74,10 @@ class JitRun(TraceRun):
                 self.start = (list(self.path), self.path[-1][1] if self.path else None, segment)
         self.segment, self.position = segment, 0
         self.done = len(segment.equations) if len(self.path) < len(self.known) else 0
+
+    def segments(self):
+        """Those of this run, in order."""
+        return [*[s for s, unused in self.path], self.segment]
 
     # ------------------------------------------------------------------ recording
     def same_step(self, v, w, alike):
@@ -313,6 +294,8 @@ class JitRun(TraceRun):
     # ------------------------------------------------------------------ the rest of a call, eagerly
     def be_eager(self, reason):
         """From here on, run each operation as it is called, for this call; later calls do without jit."""
+        if self.tree.adopts:
+            raise NotFollowed
         self.pending()
         self.performs = True
         self._leave_to_around()
@@ -387,7 +370,7 @@ class JitRun(TraceRun):
             if x.run is not self:
                 raise self.foreign(x.run)
             return x.var
-        if hasattr(x, "throw") or hasattr(x, "athrow"):
+        if hasattr(type(x), "throw") or hasattr(type(x), "athrow"):
             raise StructureError(
                 f"{self.name}: the function returns a generator, {describe(x)}, which runs after it; return a list"
             )

@@ -79,8 +79,8 @@ class Tree:
     it holds a value of a transformation around, so it serves one call only. shared: equal programs of all trees of the
     function -> the one that is used. held: `Held` objects among the arguments. structure: of the arguments; read: how many
     arrays are read from outside. go: the tree as a function for plain arrays, None if there is none as it is now; entry:
-    the short way to it, None if it is not known, False if there is none. watch: `Watch` of the arrays read; replaced: how
-    many trees before it went for a change of these.
+    the short way to it, None if it is not known, False if there is none. reads: `Reads`; watch: `Watch` of the arrays read;
+    adopts: it is that of a copy, see `Adoption`.
     """
 
     def __init__(self, name, inputs, donated, structure, read, shared, held):
@@ -88,7 +88,7 @@ class Tree:
         self.read, self.shared, self.held = read, shared, held
         self.constants, self.places, self.eager, self.passing = {}, {}, None, False
         self.root = self.go = self.entry = self.watch = None
-        self.replaced = 0
+        self.reads, self.adopts = None, False
         self.size = self.traces = self.calls = 0
         self.numbers, self.lock = count(), threading.Lock()
 

@@ -1,48 +1,62 @@
 """Arrays that a function reads from outside, and what Python and NumPy make of them while it is traced.
 
 Where such an array meets a value of the trace it is an input of the program, looked up at each call. What is computed of it
-alone (`w * 2`, `float(w.mean())`) is done by NumPy during the trace and becomes constants. So when such an array has
-changed, the function is traced anew, and if that gives anything else, the new tree takes the place of the old one; after a
-few changes that made no difference the array is taken to matter by reference only.
+alone (`w * 2`, `float(w.mean())`) is done by NumPy during the trace, and becomes constants or decides a branch. So the contents
+of these arrays are compared with those at the trace, at each call, unless it is certain that nothing else was made of them
+(see `steering`). When they have changed, the function is traced anew, and if that gives anything else, the new tree takes the
+place of the old one.
 """
-
-import weakref
-import zlib
 
 import numpy as np
 
+from ...dispatch import isa
 from ..ir import Var
 from .run import equal_params, same_numbers
 
-CHECKS = 2  # changes without a difference after which an array is not watched any more
-PATIENCE = 8  # trees that were replaced, after which the function runs eagerly
-LARGE, SMALL = 1 << 20, 1 << 12  # bytes up to which contents are compared, of arrays that no program takes, and of others
+PATIENCE, OFTEN = 8, 4  # more changes than that, if there was one in so many calls, and the function runs eagerly
+CHUNK = 1 << 18  # bytes that are compared at once: as many as stay in a processor's cache
 
 
 class Watch:
-    """The arrays from outside as they were when a tree was begun. left: changes that are to be looked at."""
+    """The arrays from outside as they were when a tree was begun. needed: the numbers of those whose contents matter; changes:
+    how often there were others. Copies are kept and not sums: to compare memory is faster than any sum of it, and sure."""
 
-    def __init__(self, tree, arrays):
-        self.left = CHECKS if all([type(x) is np.ndarray for x in arrays]) else 0
-        self.seen = [weakref.ref(x) for x in arrays] if self.left else []
-        self.sums = [_sum(x) if x.nbytes <= _limit(tree, i) else None for i, x in enumerate(arrays)] if self.left else []
+    def __init__(self, arrays):
+        self.needed, self.changes = range(len(arrays)), 0
+        self.seen = [copied(x) if isa(x, np.ndarray) else None for x in arrays]
 
     def unchanged(self, arrays):
-        """Whether they are as they were."""
-        for x, seen, checksum in zip(arrays, self.seen, self.sums, strict=False):
-            if seen() is not x or checksum is not None and _sum(x) != checksum:
-                return False
-        return True
+        """Whether they are as they were, so far as that matters."""
+        return not self.needed or self.changed(arrays, self.needed) is None
+
+    def changed(self, arrays, those=None):
+        """The number of the first of those arrays that is not as it was, None if all are."""
+        for i in range(len(arrays)) if those is None else those:
+            if self.seen[i] is not None and not equal(arrays[i], self.seen[i]):
+                return i
+        return None
 
 
-def _limit(tree, i):
-    if i not in [place for place, unused in tree.places.values()]:
-        return LARGE
-    return SMALL if tree.constants else -1
+def copied(x):
+    """The contents of an array, in parts."""
+    x = x.view(np.ndarray)
+    if x.nbytes <= CHUNK or not x.flags.forc:
+        return [x.tobytes("A")]
+    memory = bytes_of(x)
+    return [bytes(memory[i : i + CHUNK]) for i in range(0, x.nbytes, CHUNK)]
 
 
-def _sum(x):
-    return zlib.crc32(np.ascontiguousarray(x).data) if x.size else 0
+def equal(x, seen):
+    """Whether an array has the contents that `copied` gave."""
+    x = x if type(x) is np.ndarray else x.view(np.ndarray)
+    if len(seen) == 1:
+        return x.tobytes("A") == seen[0]
+    memory = bytes_of(x)
+    return all([bytes(memory[i * CHUNK : (i + 1) * CHUNK]) == part for i, part in enumerate(seen)])
+
+
+def bytes_of(x):
+    return memoryview(x.ravel("K").view(np.uint8))
 
 
 # ---------------------------------------------------------------------- comparing

@@ -13,14 +13,17 @@ from ..axes import enclosing_axes
 from ..nans import checking
 from ..selection import checked
 from ..tracing import in_trace
+from .adoption import Adoption, NotFollowed
 from .arguments import Arguments, fits, is_array, kind_of, objects_among, stepwise, variable_for
 from .execution import execute, shorten
 from .quick import MISS, quick_entry
-from .reads import Held, Reads, state
+from .reads import Held, Reads, label_of, state
 from .recursion import call_in_trace
 from .segments import Tree
+from .steering import only_met
 from .switch import switched, switches
-from .watching import PATIENCE, Watch, alike
+from .watching import OFTEN, PATIENCE, alike
+from .writes import KEPT
 
 MOST = 256  # kinds of arguments that are kept
 
@@ -35,13 +38,16 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
     one at fault; None for all, or, inside another jitted function, for those of that. The result is the same with any.
 
     Python's `if`, `while`, `for`, early return, recursion and `try` work: where Python asks for a value, what was recorded
-    so far runs, and the answer selects how the tree of programs goes on. The result is f's for all that f reads: its
-    arguments, and globals, variables of enclosing functions and attributes of objects, as they are at each call. Python's
-    side effects (printing, appending to a list) happen each time that f is traced, not each time that it runs. Python
-    numbers are computed with as NumPy's of 64 bits. Results are arrays of their own, also where NumPy gives a view, and an
-    operation whose result nothing uses is left out, so that it does not fail. After float(x), .item(), np.asarray(x), print(x)
-    or too many different answers, f runs eagerly, with one warning. A function that calls itself inside a `cond` becomes one
-    program that calls itself.
+    so far runs, and the answer selects how the tree of programs goes on. The result is what f gives at that call: whatever f
+    reads outside (globals, variables of enclosing functions, attributes, what containers and arrays hold) is looked at again
+    each time, and where that cannot be, or f draws random numbers, asks a clock or writes outside, f runs eagerly, with one
+    warning that names it. The one difference: results are arrays of their own, that share no memory with arguments or with
+    arrays outside, also where NumPy gives a view or the array itself.
+
+    What f only adds to a list, and what it prints, happens when it is traced; the first is said in a warning. Python numbers
+    are computed with as NumPy's of 64 bits. An operation whose result nothing uses is left out, so that it does not fail. After
+    float(x), .item(), np.asarray(x), print(x) or too many different answers, f runs eagerly, with one warning. A function that
+    calls itself inside a `cond` becomes one program that calls itself.
 
     Under other transformations the programs are transformed: grad(jit(f)) runs a compiled forward and a compiled backward
     program. `f.clear_cache()` forgets what was compiled; `jit.explain(f)` shows the tree, `jit.programs(f)` the programs
@@ -87,7 +93,9 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
 
 class Jitted:
     """A function under jit. quick: the short way for arguments like the last ones, or None; asking: kinds of calls of
-    itself for which it asks Python for values."""
+    itself for which it asks Python for values. read_through: what of this reads, for functions that call it."""
+
+    read_through = ("f",)
 
     def __init__(self, f, passes=None, **options):
         if not callable(f):
@@ -111,7 +119,7 @@ class Jitted:
         self.shared = {}  # equal programs -> the one that is used
         self.reads = {}  # objects among the arguments -> Reads
         self.known = {}  # places -> Reads
-        self.full = False
+        self.full, self.said = False, set()
 
     def flatten(self, args, kwargs):
         """See `Arguments`."""
@@ -146,7 +154,15 @@ class Jitted:
         if self.arguments.donated:
             key.append(bool(given))
         key, objects = tuple(key), objects_among(leaves) if others else ()
-        tree, values, arrays, reads, read = self._tree(key, leaves, objects, (structure, bool(kwargs)), given)
+        owner = tuple([Held(x) for x in objects])
+        known = self.reads.get(owner)
+        reads = known or self._search(owner, objects)
+        if not reads.eager:
+            call = key, leaves, objects, (structure, bool(kwargs)), given
+            tree, values, arrays, reads, read = self._tree(owner, reads, known is not None, *call)
+        if reads.eager:
+            self.say(*reads.eager)
+            return self.f(*args, **kwargs)
         if tree.eager:
             return self.f(*args, **kwargs)
         for x in arrays:
@@ -155,61 +171,90 @@ class Jitted:
                     return self.f(*args, **kwargs)
                 plain = False
         watch = tree.watch
-        if watch is not None and watch.left and not watch.unchanged(arrays):
-            new = self._new_tree(key, leaves, (structure, bool(kwargs)), given, arrays)
-            return self._again(tree, new, reads, (key, read), leaves, arrays)
+        if watch is not None and not watch.unchanged(arrays):
+            make = lambda: self._new_tree(key, leaves, (structure, bool(kwargs)), given, arrays, reads)
+            return self._again(tree, make, (key, read), leaves, arrays, values)
         short = plain and not axes
-        if short and tree.go is not None:
+        go = tree.go  # another thread may take it away
+        if short and go is not None:
             if tree.entry is None:
                 entry = None if given else quick_entry(tree, self.arguments.static, args, kwargs, leaves, reads, values, arrays)
                 tree.entry = entry or False
             self.quick = tree.entry or self.quick
-            return tree.go(*leaves, *arrays)
+            return go(*leaves, *arrays)
         result = execute(self, tree, leaves, arrays)
-        if watch is None and arrays:
-            tree.watch = Watch(tree, arrays)
+        if reads.eager:
+            return result
         if tree.passing:  # it holds a value of a transformation around that no place leads to
             reads.trees.pop((key, read), None)
         elif short and not tree.eager:
             shorten(self, tree)
         return result
 
-    def _tree(self, key, leaves, objects, structure, given):
-        """(the tree of a call, what f reads, the arrays among that, by which way of reading, the state of what it reads)."""
-        owner = tuple([Held(x) for x in objects])
-        reads = self.reads.get(owner)
-        if reads is not None:
-            found = self._look_up(reads, key, objects, leaves)
-            if found is not None and found[0] is not None:
-                return found
-        tree, *others = self._look_up(self._search(owner, objects), key, objects, leaves)
+    def say(self, what, advice, how="runs eagerly from now on"):
+        """Warn once."""
+        text = f"{self.name} {how}: it {what}; {advice}"
+        if text not in self.said:
+            self.said.add(text)
+            warn(text, PerformanceWarning)
+
+    def note(self, tree, before, adopted):
+        """After a trace: whether f can be followed from now on. before: see `Before`; adopted: numbers of the arrays that were
+        values of the trace."""
+        for label in before.added:
+            if before.doubt is None:
+                self.say(f"adds to {label}, outside of it, when it is traced, not at each call", KEPT, "is compiled")
+        if before.doubt is not None:
+            tree.reads.eager, self.quick = before.doubt, None
+            self.say(*before.doubt)
+        if before.arrays:
+            tree.watch = tree.watch or before.watch
+            others = [i for i in range(len(before.arrays)) if i not in adopted]
+            tree.watch.needed = [] if only_met(tree, tree.reads, before.arrays) else others
+
+    def _tree(self, owner, reads, known, key, leaves, objects, structure, given):
+        """(the tree of a call, what f reads, the arrays among that, by which way of reading, the state of what it reads).
+        known: whether this way of reading is an older one."""
+        found = self._look_up(reads, key, objects, leaves)
+        if known and (found is None or found[0] is None):
+            found = self._look_up(self._search(owner, objects), key, objects, leaves)
+        tree, *others = found
         if tree is None:
             unused, arrays, reads, read = others
-            tree = self._keep(reads, (key, read), self._new_tree(key, leaves, structure, given, arrays))
+            tree = self._keep(reads, (key, read), self._new_tree(key, leaves, structure, given, arrays, reads))
         return tree, *others
 
-    def _new_tree(self, key, leaves, structure, given, arrays):
+    def _new_tree(self, key, leaves, structure, given, arrays, reads):
         inputs = [variable_for(x) for x in leaves]
         donated = [v for v, x in zip(inputs, leaves, strict=True) if id(x) in given]
         held = [x for x in key if type(x) is Held]
-        return Tree(self.name, inputs, donated, structure, len(arrays), self.shared, held)
+        tree = Tree(self.name, inputs, donated, structure, len(arrays), self.shared, held)
+        tree.reads = reads
+        return tree
 
-    def _again(self, tree, new, reads, key, leaves, arrays):
+    def _again(self, tree, make, key, leaves, arrays, values):
         """The result of a call before which arrays from outside have changed: f is traced anew, and the tree replaced if
         that is not what it was."""
         self.quick = tree.entry = None
-        result = execute(self, new, leaves, arrays)
-        left = tree.watch.left
-        if alike(tree, new):
-            tree.watch = Watch(tree, arrays)
-            tree.watch.left = left - 1
-            tree.calls, tree.traces = tree.calls + 1, tree.traces + 1
+        reads, changes, old = tree.reads, tree.watch.changes + 1, tree.watch.changed(arrays)
+        new = make()
+        new.adopts = reads.adopts and old in Adoption(self.f, reads, values, arrays).chosen
+        try:
+            result = execute(self, new, leaves, arrays)
+        except NotFollowed:
+            new = make()
+            result = execute(self, new, leaves, arrays)
+        if reads.eager or new.watch is None:
             return result
-        new.watch, new.replaced = Watch(new, arrays), tree.replaced + 1
-        if new.replaced > PATIENCE and not new.eager:
-            new.eager = "what NumPy computes of arrays that it reads from outside is different each time"
-            warn(f"{self.name} runs eagerly from now on: {new.eager}; make these arrays arguments", PerformanceWarning)
-        reads.trees[key] = new
+        new.watch.changes, new.calls = changes, tree.calls + 1
+        if changes > PATIENCE and changes * OFTEN > new.calls:
+            label = label_of(arrays[old], reads, values)
+            reads.eager = f"has NumPy alone compute something of {label}, which changes again and again", "make it an argument"
+            self.say(*reads.eager)
+        elif alike(tree, new):
+            tree.watch, tree.calls, tree.traces = new.watch, new.calls, tree.traces + 1
+        else:
+            reads.trees[key] = new
         return result
 
     def _look_up(self, reads, key, objects, leaves):

@@ -1,0 +1,115 @@
+"""What gives something else at each call and leaves no trace in what a function reads: random numbers, clocks, files, and
+code that jit cannot see into. A function that uses it runs eagerly, with a warning that names it."""
+
+import builtins
+import importlib
+import os
+import pathlib
+import random
+import sys
+import types
+from datetime import date
+
+import numpy as np
+
+NOISE = "draw with polyad.random from a key that is an argument, or make the noise an argument"
+ARGUMENT = "make what it gives an argument"
+NAMED = "read by name what it reads, or make that an argument"
+CLOCKS = ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
+          "process_time_ns", "thread_time", "thread_time_ns", "localtime", "gmtime", "ctime", "strftime")  # fmt: skip
+TODAY = ("now", "today", "utcnow")
+OUTSIDE = ("os", "posix", "nt", "genericpath", "glob", "shutil", "tempfile", "socket", "subprocess", "_io", "io", "select")
+FILES = {(np, "load"), (np, "loadtxt"), (np, "genfromtxt"), (np, "fromfile"), (np, "memmap"), (builtins, "input")}
+HIDDEN = {(builtins, "eval"), (builtins, "exec"), (builtins, "globals"), (builtins, "__import__"),
+          (importlib, "import_module"), (importlib, "reload"), (sys, "_getframe"), (sys, "modules")}  # fmt: skip
+WHOLE = ("random", "secrets", "time", "uuid", "os", "datetime", "importlib", "sys")  # modules that have such functions
+PATHS = ("exists", "read_text", "read_bytes", "open", "stat", "iterdir", "glob", "rglob", "is_file", "is_dir")
+
+
+def generators():
+    """Classes of generators of random numbers."""
+    np_random = np.random
+    return (random.Random, np_random.Generator, np_random.RandomState, np_random.BitGenerator)
+
+
+def changing(value, called=False):
+    """(what it does, advice) if a value is a function or object that gives something else at each call; else None. called:
+    it is called without arguments."""
+    owner = value.__self__ if isinstance(value, (types.BuiltinFunctionType, types.MethodType)) else None
+    if isinstance(value, generators()) or isinstance(owner, generators()):
+        return "draws random numbers", NOISE
+    if isinstance(value, type) and issubclass(value, generators()) or value is np.random.default_rng:
+        return ("makes a generator from a new seed", NOISE) if called else None
+    if isinstance(value, os._Environ):
+        return "is the process's environment", ARGUMENT
+    if value is sys.modules:
+        return "leads to anything", NAMED
+    if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+        return None
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
+    if module in ("secrets", "uuid") and isinstance(value, types.FunctionType):
+        return "draws random numbers", NOISE
+    if module == "time" and name in CLOCKS or isinstance(owner, type) and issubclass(owner, date) and name in TODAY:
+        return "asks a clock", ARGUMENT
+    if _is_among(HIDDEN, value, name):
+        return "reads what jit cannot see", NAMED
+    if module in OUTSIDE and not isinstance(value, type) or _is_among(FILES, value, name):
+        return "asks for what lies outside the program", ARGUMENT
+    return None
+
+
+def _is_among(known, value, name):
+    return any([vars(home).get(name) is value for home, one in known if one == name])
+
+
+def along(value, attributes, called, names):
+    """The same for a chain of attributes from a value on, as (attributes up to there, what it does, advice). names: that occur
+    in the code, of which any may be used where the chain ends at a module."""
+    for i in range(len(attributes) + 1):
+        last = i == len(attributes)
+        found = changing(value, called and last)
+        if found is not None:
+            return attributes[:i], *found
+        if isinstance(value, pathlib.Path) and not last and attributes[i] in PATHS:
+            return attributes[: i + 1], "asks for what lies outside the program", ARGUMENT
+        if last or not isinstance(value, (types.ModuleType, type)):
+            break
+        value = getattr(value, attributes[i], None)
+    return of_module(value, names, attributes) if last and isinstance(value, types.ModuleType) else None
+
+
+def of_module(module, names, attributes=()):
+    """The same for a module that the code may use by any of the names in it."""
+    if module is np:
+        return of_module(np.random, names, (*attributes, "random")) if "random" in names else None
+    if module is not np.random and module.__name__ not in WHOLE:
+        return None
+    for name in names:
+        found = changing(vars(module).get(name))
+        if found is not None:
+            return (*attributes, name), *found
+    if module.__name__ == "datetime" and not set(TODAY).isdisjoint(names):
+        return (*attributes, "datetime"), "asks a clock", ARGUMENT
+    return None
+
+
+def drawn():
+    """The state of the generators that all share, to be compared with a later one."""
+    return _plain(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
+
+
+def _plain(state):
+    """The state of one of NumPy's generators as tuples and bytes."""
+    if isinstance(state, dict):
+        return tuple([(k, _plain(v)) for k, v in state.items()])
+    return state.tobytes() if isinstance(state, np.ndarray) else state
+
+
+def draw_again(state):
+    """Set these generators back to a state."""
+    if state != drawn():
+        theirs, own = state
+        fields = {k: v for k, v in theirs if k != "state"}
+        inner = {k: np.frombuffer(v, np.uint32) if isinstance(v, bytes) else v for k, v in dict(theirs)["state"]}
+        np.random.set_state({**fields, "state": inner})  # noqa: NPY002
+        random.setstate(own)

@@ -1,0 +1,82 @@
+"""Whether the arrays that a function reads from outside can only have met values of the trace.
+
+Contents of an array that NumPy reads alone, while f is traced, can show in three ways: in the results, as a constant of the
+program, or in what Python does next. The first two are seen in the tree. The third needs a branch, or a whole number made of
+the contents, and where f's bytecode has nothing that could make one, the contents need not be compared at each call. This is a
+test for plain formulas, the rest is taken to need it.
+"""
+
+import types
+
+import numpy as np
+
+from ...dispatch import isa
+from ..card import operations
+from ..weak_numbers import REGULAR
+from .bytecode import ATTRIBUTES, LOADS, PASSED_OVER, instructions
+
+SAFE = ("T", "shape", "ndim", "dtype", "size", "real", "imag", "copy", "reshape", "ravel", "flatten", "dot", "sum", "mean",
+        "transpose", "swapaxes", "conj", "range", "enumerate", "zip", "len", "tuple", "list", "dict", "reversed", "items",
+        "values", "keys", "append", "super", "tree", "map", "leaves", "vmap", "grad", "value_and_grad", "jvp", "vjp",
+        "hessian", "jit", "linalg")  # fmt: skip
+COMPARISONS = ("COMPARE_OP", "CONTAINS_OP", "IS_OP")
+STEERING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "SEND",
+            "YIELD_VALUE", "LOAD_BUILD_CLASS", "BEFORE_WITH", "SETUP_WITH", "IMPORT_NAME")  # fmt: skip
+BOOLEAN = ("greater", "less", "equal", "logical", "is", "arg", "any", "all", "sign", "count", "bitwise")
+
+
+def only_met(tree, reads, arrays):
+    """See the module. reads: `Reads`; arrays: those that were read."""
+    if tree.root is None or tree.constants or not all([x.dtype.kind in "fc" for x in arrays if isa(x, np.ndarray)]):
+        return False
+    known = reads.names
+    return all([_harmless(s) for s in tree.root.below()]) and all([_straight(code, known) for code in reads.codes])
+
+
+def _harmless(segment):
+    """Whether a segment holds no number that may be an array's: among its parameters, or as a result."""
+    for e in segment.steps():
+        if any([_holds_number(v) for v in e.params.values()]) or any([isa(v, np.generic) for v in e.inputs]):
+            return False
+    how, what = segment.question or ("", ())
+    return how == "return" and not any([isinstance(getattr(v, "value", None), (np.ndarray, np.generic)) for v in what])
+
+
+def _holds_number(value):
+    if isinstance(value, (tuple, list)):
+        return any([_holds_number(v) for v in value])
+    return isinstance(value, (float, complex, np.ndarray, np.generic))
+
+
+def _straight(code, known):
+    """Whether code, with the functions inside it, only computes. known: name of a variable or attribute -> whether there
+    are constants alone."""
+    if getattr(code, "co_exceptiontable", b"") or not all([_is_safe(name, known) for name in code.co_names]):
+        return False
+    steps = [s for s in instructions(code) if s.opname not in PASSED_OVER]
+    for i, step in enumerate(steps):
+        if step.opname in STEERING or step.opname.startswith("MATCH"):
+            return False
+        if step.opname in COMPARISONS and not all([_is_setting(s, known) for s in steps[i - 2 : i]]):
+            return False
+        asks = "JUMP" in step.opname and "IF" in step.opname and "NONE" not in step.opname
+        if asks and steps[i - 1].opname not in COMPARISONS and not _is_setting(steps[i - 1], known):
+            return False
+    return all([_straight(part, known) for part in code.co_consts if isinstance(part, types.CodeType)])
+
+
+def _is_setting(step, known):
+    """Whether a constant is loaded, or a variable or attribute that holds no array: it is a part of the key."""
+    if step.opname == "LOAD_CONST":
+        return True
+    is_load = step.opname in (*ATTRIBUTES, *LOADS) and step.opname.startswith("LOAD")
+    return is_load and known.get(step.argval, False)
+
+
+def _is_safe(name, known):
+    if name in SAFE:
+        return True
+    operation = operations.get(name)
+    if operation is not None:
+        return operation.card.kind in REGULAR and not name.startswith(BOOLEAN)
+    return name in known and not hasattr(np.ndarray, name) and not hasattr(np, name)
