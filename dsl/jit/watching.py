@@ -14,6 +14,7 @@ from ..ir import Var
 from .run import equal_params, same_numbers
 
 PATIENCE, OFTEN = 8, 4  # more changes than that, if there was one in so many calls, and the function runs eagerly
+LARGE = 1 << 24  # bytes of an array, from which on it is said that it is compared
 CHUNK = 1 << 18  # bytes that are compared at once: as many as stay in a processor's cache
 
 

@@ -22,7 +22,7 @@ from .recursion import call_in_trace
 from .segments import Tree
 from .steering import only_met
 from .switch import switched, switches
-from .watching import OFTEN, PATIENCE, alike
+from .watching import LARGE, OFTEN, PATIENCE, alike
 from .writes import KEPT
 
 MOST = 256  # kinds of arguments that are kept
@@ -211,6 +211,12 @@ class Jitted:
             tree.watch = tree.watch or before.watch
             others = [i for i in range(len(before.arrays)) if i not in adopted]
             tree.watch.needed = [] if only_met(tree, tree.reads, before.arrays) else others
+            plain = [before.arrays[i] for i in tree.watch.needed if isinstance(before.arrays[i], np.ndarray)]
+            many = [x for x in plain if x.nbytes > LARGE]
+            if many and before.doubt is None:
+                label = label_of(many[0], tree.reads, before.values)
+                what = f"compares {label}, {many[0].nbytes >> 20} MB, with a copy at each call, as NumPy alone may have read it"
+                self.say(what, "make it an argument", "is compiled")
 
     def _tree(self, owner, reads, known, key, leaves, objects, structure, given):
         """(the tree of a call, what f reads, the arrays among that, by which way of reading, the state of what it reads).

@@ -211,6 +211,19 @@ def test_constants_in_globals_stay_constants():
     np.testing.assert_allclose(f(x3), f.__wrapped__(x3))
 
 
+def test_large_arrays_that_are_compared_are_named():
+    w = np.ones(2_200_000)
+    f = pa.jit(lambda x: x * w.max())
+    with pytest.warns(
+        pa.PerformanceWarning, match=r"is compiled: it compares w, 16 MB, with a copy at each call, .*an argument"
+    ):
+        same(f(x3), x3)
+    w[-1] = 3.0
+    same(f(x3), 3 * x3)
+    small = pa.jit(lambda x: x * w[:3])  # only met values of the trace
+    same(small(x3), x3)
+
+
 def test_draws_are_those_of_plain_python_from_the_first_call_on():
     def elbo(p, x):
         return pa.sum((p[0] + np.exp(p[1]) * np.random.normal(size=3) - x) ** 2)
