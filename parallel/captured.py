@@ -8,8 +8,9 @@ import zlib
 
 import numpy as np
 
-from ..dispatch import Layer, tree
-from ..dsl.jit.search import SEQUENCES, Search, is_constant
+from ..dispatch import Layer, isa, tree
+from ..dsl.jit.contents import BUFFERS, SETS, bits, holds, parts
+from ..dsl.jit.search import Search, is_constant
 from .checksums import checksum, layers
 
 UNNAMED = ("f", "function", "self", "leaf", "get", "itself")  # steps of a path that say nothing to the user
@@ -22,9 +23,9 @@ class _Search(Search):
         self.functions = []
         super().__init__(f, ())
 
-    def function(self, path, text, f):
+    def function(self, path, text, f, label):
         self.functions.append(f)
-        super().function(path, text, f)
+        super().function(path, text, f, label)
 
 
 def reads(f):
@@ -46,10 +47,12 @@ def _mark(value):
     """What of a value the ranks have in common; None for an object, whose attributes count by themselves."""
     if is_constant(value):
         return repr(value)
-    if isinstance(value, (np.ndarray, np.generic, Layer)):
+    if isa(value, (np.ndarray, np.generic, Layer)):
         return checksum(value)
-    if isinstance(value, SEQUENCES):
-        value = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else list(value)
+    if isinstance(value, BUFFERS):
+        return bits(value)
+    if holds(type(value)):
+        value = sorted(value, key=repr) if isinstance(value, SETS) else list(parts(value))
     leaves, structure = tree.flatten(value)
     if structure is not tree.LEAF:
         return tree.show(structure), tuple(map(_mark, leaves))
