@@ -4,10 +4,12 @@ import numpy as np
 
 from . import blas, small_products
 from .bodies import Body
+from .emission import reduced
 from .indices import ZERO, Index
 from .loops import Loop, around
 from .pulls import PULLS, unit_reshape
-from .scalars import Unsupported, code, ctype, literal
+from .reductions import Accumulator
+from .scalars import Unsupported, code, ctype
 
 SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
 
@@ -76,6 +78,7 @@ class Product:
         if call is not None:
             return around(loops, call, "", False)
         dots = at(x, "l") == 1 and m == 1 < n or at(y, "l") == 1 != at(y, "j") and n == 1 < m  # of vectors that lie in rows
+        dots = dots or n == m == 1 and k > small_products.FEW
         if self.dtype.char in "df" and n * m * k and k > 1 and not dots:
             if m == 1 and at(x, "i") == 1:  # a transposed matrix times a vector: the vector times the matrix
                 xn, x, yn, y, n, m = yn, y, xn, x, 1, n
@@ -88,22 +91,20 @@ class Product:
         return around(loops, self._plain(xn, x, yn, y, on, o, graph, parallel and not loops), "", parallel)
 
     def _plain(self, xn, x, yn, y, on, o, graph, parallel=False):
-        """Sums of products one after the other."""
-        t, start = ctype(self.dtype), literal(0, self.dtype)
+        """Sums of products one after the other, long ones in blocks."""
+        t, total = ctype(self.dtype), Accumulator("any" if self.dtype.kind == "b" else "sum", self.dtype, "s")
         if self.dtype.kind == "b":
-            step = f"s = s || ({xn}[{x}] && {yn}[{y}]);"
+            term = f"({xn}[{x}] && {yn}[{y}])"
         elif self.dtype.kind == "c":
-            times = graph.functions.word("multiply", self.dtype)
-            step = f"s += {times}({xn}[{x}], {yn}[{y}]);"
+            term = f"{graph.functions.word('multiply', self.dtype)}({xn}[{x}], {yn}[{y}])"
         else:
-            step = f"s = ({t})(s + {xn}[{x}] * {yn}[{y}]);"
-        simd = "simd reduction(+:s)" if self.dtype.kind in "fiu" else ""
+            term = f"{xn}[{x}] * {yn}[{y}]"
         loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
         if self.k == 1:  # an outer product
-            lines = [f"{t} s = {start};", step, f"{on}[{o}] = s;"]
+            lines = [f"{on}[{o}] = ({t})({term});"]
             return around(loops, lines, "simd" if loops and o.coefficient(loops[-1].name) == 1 else "", parallel)
-        inner = around([Loop("l", self.k, True)], [step], simd, False)
-        return around(loops, [f"{t} s = {start};", *inner, f"{on}[{o}] = s;"], "", False)
+        sums = reduced(Body(graph), [(total, term)], [Loop("l", self.k, True)], self.dtype.kind != "b")
+        return around(loops, [*sums, f"{on}[{o}] = s;"], "", False)
 
 
 def view(body, v, idx):

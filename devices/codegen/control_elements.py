@@ -25,7 +25,7 @@ def reduced(body, e, idx):
     """A reduction, put together pairwise."""
     x, out = e.inputs[0], e.outputs[0]
     axes, keep = reduced_axes(e.op.__name__, x.aval, e.params.get("axis")), e.params.get("keepdims", False)
-    total = Accumulator(e, out.aval.dtype, "a")
+    total = Accumulator(e.op.__name__, out.aval.dtype, "a")
     left = iter(idx)
     kept = [next(left) if keep or a not in axes else None for a in range(x.aval.ndim)]
     found = []

@@ -1,7 +1,10 @@
 """The C text of a nest: its loops in order, reductions by vectors, in blocks and chunks, and what threads share of it."""
 
+import itertools
+import math
+
 from .bodies import Body
-from .folded import folded, folds, rows_first
+from .folded import FEW, folded, folds, rows_first
 from .indices import ZERO, Index
 from .loops import Loop, around, merged, settled
 from .nests import fill
@@ -20,7 +23,7 @@ def emit(nest, graph, outer=0, parallel=False):
     targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
     loops = [Loop(f"i{a}", n, a in nest.reduced) for a, n in enumerate(nest.shape) if n != 1 and a >= outer]
     if not nest.sequential:
-        loops = merged(loops, body.places, body.pinned)
+        loops = merged(in_order_of_memory(loops, body.places), body.places, body.pinned)
     simd = not nest.sequential and not body.may_fault
     parallel = parallel and not nest.sequential
     if not sums:
@@ -30,6 +33,8 @@ def emit(nest, graph, outer=0, parallel=False):
         return settled(lines, body.places)
     if not nest.sequential and any(not loop.reduced for loop in loops) and folds(body, loops):
         return settled(folded(body, sums, targets, loops, simd, parallel), body.places)
+    if not nest.sequential and lies_along(loops, body.places[: -len(sums)]):
+        loops = [*[loop for loop in loops if not loop.reduced], *[loop for loop in loops if loop.reduced]]
     inner = []
     while loops and loops[-1].reduced:
         inner.insert(0, loops.pop())
@@ -44,6 +49,22 @@ def emit(nest, graph, outer=0, parallel=False):
     else:
         lines = in_memory(body, sums, targets, loops, inner, simd, parallel, outer)
     return settled(lines, body.places)
+
+
+def in_order_of_memory(loops, places):
+    """The loops, those of a reduction that follow each other with the shortest steps through memory last."""
+    step = lambda loop: sum([abs(place.coefficient(loop.name)) for place in places])
+    found = []
+    for reduced_ones, group in itertools.groupby(loops, lambda loop: loop.reduced):
+        found += sorted(group, key=step if reduced_ones else lambda loop: 0, reverse=True)
+    return found
+
+
+def lies_along(loops, places):
+    """Whether elements that are put together follow each other in memory, and the results do not: columns of a transpose."""
+    step = lambda loop: sum([abs(place.coefficient(loop.name)) for place in places])
+    long = [step(loop) for loop in loops if loop.reduced and loop.length > FEW]
+    return bool(long) and not loops[-1].reduced and min(long) < step(loops[-1])
 
 
 # ---------------------------------------------------------------------- reductions
@@ -99,9 +120,8 @@ def whole(body, sums, targets, inner, simd, parallel):
 
 def reduced(body, sums, inner, simd):
     """The innermost loops of a reduction, whose results are left in local variables."""
-    last = inner[-1]
-    if simd and last.length > BLOCK and any(t.blocked for t, *_ in sums):
-        return in_blocks(body, sums, inner, "0", str(-(-last.length // block_size(last.length))))
+    if simd and math.prod([loop.length for loop in inner]) > BLOCK and any(t.blocked for t, *_ in sums):
+        return in_blocks(body, sums, inner)
     return [*starts(sums), *innermost(inner, body, sums, simd), *ends(sums)]
 
 
@@ -118,18 +138,23 @@ def block_size(length):
     return next((n for n in sizes if length % n == 0), BLOCK)
 
 
-def in_blocks(body, sums, inner, first, last_block):
-    """Long innermost loops in blocks, whose results are put together pairwise."""
-    last = inner[-1]
-    size = block_size(last.length)
-    end = f"(b + 1) * {size} < {last.length} ? (b + 1) * {size} : {last.length}" if last.length % size else ""
-    block = Loop(last.name, size, True, f"b * {size}", end and "end")
+def in_blocks(body, sums, inner, first="0", last_block=""):
+    """Long innermost loops in blocks, whose results are put together pairwise: the loop that is divided is the last one within
+    which there are more elements than in a block, and those within it are part of the block."""
+    within, at = 1, len(inner) - 1
+    while within * inner[at].length <= BLOCK:
+        within *= inner[at].length
+        at -= 1
+    divided = inner[at]
+    size = block_size(divided.length) if within == 1 else max(1, BLOCK // within)
+    end = f"(b + 1) * {size} < {divided.length} ? (b + 1) * {size} : {divided.length}" if divided.length % size else ""
+    block = Loop(divided.name, size, True, f"b * {size}", end and "end")
     bound = [f"int64_t end = {end};"] if end else []
-    core = [*bound, *starts(sums), *innermost([block], body, sums, True), *ends(sums)]
+    core = [*bound, *starts(sums), *innermost([block, *inner[at + 1 :]], body, sums, True), *ends(sums)]
     core += [line for t, *_ in sums for line in t.push()]
-    blocks = Loop("b", 0, True, first, last_block)
+    blocks = Loop("b", 0, True, first, last_block or str(-(-divided.length // size)))
     lines = [f"{t.ctype} {t.name} = {t.start};" for t, *_ in sums] + [line for t, *_ in sums for line in t.stack()]
-    return [*lines, *around([*inner[:-1], blocks], core, "", False), *[line for t, *_ in sums for line in t.empty()]]
+    return [*lines, *around([*inner[:at], blocks], core, "", False), *[line for t, *_ in sums for line in t.empty()]]
 
 
 def starts(sums):

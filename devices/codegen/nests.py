@@ -76,7 +76,7 @@ def fill(nest, body):
         buffer = body.graph.buffers[root.var]
         if isinstance(root, Reduce):
             x = root.equation.inputs[0]
-            total = Accumulator(root.equation, buffer.dtype, f"a{len(sums)}")
+            total = Accumulator(root.equation.op.__name__, buffer.dtype, f"a{len(sums)}")
             text = body.at(x, idx, total.taken_as(x.aval.dtype))
             kept = tuple(ZERO if a in root.axes else i for a, i in enumerate(idx) if root.keepdims or a not in root.axes)
             sums.append((total, text, buffer, kept))

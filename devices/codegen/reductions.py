@@ -12,10 +12,10 @@ SIGNS = {"sum": "+", "prod": "*", "max": "max", "min": "min", "all": "&", "any":
 
 
 class Accumulator:
-    """A running result. equation: of a reduction card; dtype: of the result; name: of the C variable."""
+    """A running result. kind: name of a reduction card; dtype: of the result; name: of the C variable."""
 
-    def __init__(self, equation, dtype, name):
-        self.kind = equation.op.__name__
+    def __init__(self, kind, dtype, name):
+        self.kind = kind
         if self.kind not in SIGNS:
             raise Unsupported(f"the reduction {self.kind}")
         self.dtype, self.name = np.dtype(dtype), name

@@ -95,10 +95,15 @@ KERNEL static void packed_CODE(int64_t n, int64_t m, int64_t k, const TYPE *x, i
   enum { PACK = 16384 / sizeof(TYPE) };
   TYPE pack[PACK];
   int64_t w = (m + W_CODE - 1) / W_CODE, most = PACK / (k > 0 ? k : 1) / W_CODE;
-  if (most < 1) { /* a long inner axis: plain sums */
+  if (most < 1) { /* a long inner axis */
     for (int64_t i = 0; i < n; i++) for (int64_t j = 0; j < m; j++) {
       TYPE s = 0;
-      for (int64_t l = 0; l < k; l++) s += x[i * xi + l * xl] * y[l * yl + j * yj];
+      for (int64_t b = 0; b < k; b += 4096) { /* in blocks, of which the sums are added */
+        TYPE c[8] = {0};
+        int64_t end = b + 4096 < k ? b + 4096 : k;
+        for (int64_t l = b; l < end; l++) c[l & 7] += x[i * xi + l * xl] * y[l * yl + j * yj];
+        s += ((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7]));
+      }
       o[i * oi + j * oj] = s;
     }
     return;
