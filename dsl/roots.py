@@ -99,3 +99,12 @@ def equal(a, b):
 def picking(op):
     """Tell the card of an operation that picks elements, or brings them to another shape: it does so with squares."""
     op.rule("of_root")(lambda roots, x, *others, **params: roots[0].through(op, *others, **params) if roots[0] else None)
+
+
+watchers = []  # functions (name, here, y, point), which are told of slopes that are conventions: dsl/slopes.py
+
+
+def at_convention(name, here, y, point="0"):
+    """Called with a slope of operation `name` that is a convention where `here` holds, at `point`, made of y."""
+    for watcher in watchers:
+        watcher(name, here, y, point)

@@ -11,6 +11,7 @@ import numpy as np
 from ..dispatch import ConventionError, ConventionWarning, Layer, layers_of
 from ..dispatch.layers import warn
 from .libraries import bottom, host_copy
+from .roots import watchers
 from .tracing import Traced
 
 _raises = ContextVar("polyad_debug_conventions", default=False)
@@ -46,8 +47,8 @@ class debug_conventions:
         _raises.reset(self.token)
 
 
-def at_convention(name, here, y, point="0"):
-    """Called with a slope of operation `name` that is a convention where `here` holds, at `point`, made of y."""
+def _watch(name, here, y, point):
+    """Whether a slope that is a convention is differentiated again, and there: see `at_convention`."""
     if not isinstance(y, Layer) or not any([part.follows for part in layers_of(y)]):
         return
     text = f"a second derivative comes through the slope of {name} at {point}, a convention: {ADVICE}"
@@ -62,6 +63,9 @@ def at_convention(name, here, y, point="0"):
         say(text)
     else:
         waiting.append(text)
+
+
+watchers.append(_watch)
 
 
 def say(text):

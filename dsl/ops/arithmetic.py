@@ -5,7 +5,7 @@ import numpy as np
 from ...dispatch import Array, Layer
 from ..avals import dtype_of, is_number
 from ..card import case, complex_normal, composite, elementwise, integers, normal, positives
-from ..roots import Root
+from ..roots import Root, at_convention
 from .compare import equal, greater, less, where
 
 two = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(), normal(2, 1)), case(normal(3), 2.0)]
@@ -128,8 +128,6 @@ def over_or_zero(x, y, slope_of=None):
     which this is a slope, and that 0 a convention."""
     at_zero = equal(y, 0)
     if slope_of and isinstance(y, Layer):  # a slope that is differentiated again, or traced, or in lanes
-        from ..slopes import at_convention
-
         at_convention(slope_of, at_zero, y)
     return where(at_zero, 0.0, divide(x, where(at_zero, 1.0, y)))
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...dispatch import Layer, MethodError, describe, tree
 from ..avals import Aval, dtype_of
 from ..card import case, complex_normal, elementwise, normal, operations
-from ..roots import Root
+from ..roots import Root, at_convention
 from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
 from .compare import equal
 
@@ -49,8 +49,6 @@ def _unit(y, x):
     if is_complex(x):
         return over_or_zero(conj(x), y, "abs")
     if isinstance(x, Layer):
-        from ..slopes import at_convention
-
         at_convention("abs", equal(x, 0), x)
     return sign(x)
 

@@ -3,7 +3,7 @@
 from ...dispatch import Layer, isa
 from ..avals import dtype_of, is_number
 from ..card import above_one, case, complex_normal, elementwise, integers, normal, positives, unit
-from ..roots import Root, itself
+from ..roots import Root, at_convention, itself
 from .arithmetic import add, divide, masked_product, multiply, over_or_zero, subtract
 from .compare import equal, greater_equal, less, logical_and, where
 
@@ -109,8 +109,6 @@ def _power_x(x, y):
     else:
         flat = logical_and(equal(x, 0), logical_and(less(y, 1), greater_equal(y, 0)))
     if isinstance(x, Layer) and is_number(y) and 0 < y < 1:
-        from ..slopes import at_convention
-
         at_convention("power", flat, x)
     return where(flat, 0.0, slope(where(flat, 1.0, x)))
 

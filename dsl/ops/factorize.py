@@ -12,7 +12,7 @@ import numpy as np
 from ...dispatch import Layer, MissingRuleError, ShapeError
 from ..avals import Aval, shape_of
 from ..card import case, complex_normal, composite, normal, opaque
-from ..slopes import at_convention
+from ..roots import at_convention
 from .arithmetic import add, divide, multiply, over_or_zero, subtract
 from .compare import equal, greater, less_equal, where
 from .complex import abs, conj, imag, is_complex, real, stop_gradient
