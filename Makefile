@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # READY=1 says that VENV exists and already holds polyad (.ci/run installs a wheel there): nothing is installed.
 INSTALLED := $(if $(READY),,$(VENV)/.installed)
 
-.PHONY: demo test bench fuzz lint clean
+.PHONY: demo test bench fuzz accuracy lint clean
 
 demo: $(INSTALLED)
 	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
@@ -26,6 +26,10 @@ SECONDS ?= 300
 fuzz: $(INSTALLED)
 	-$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
 	OMP_NUM_THREADS=1 $(BIN)/python -P tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+# Ten minutes on one core.
+accuracy: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python -P tests/accuracy/page.py
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check

@@ -23,12 +23,10 @@ def _share(logistic, slope, x, y):
     share is small; `slope` is that of the logistic function over s (1 - s)."""
     if is_number(y) and y == 0:
         return logistic(x)
-    most = float(np.finfo(dtype_of(x) if is_number(y) else dtype_of(y)).max) / 2  # of which differences are finite
-    bounded = lambda v: min(max(v, -most), most) if is_number(v) else clip(v, -most, most)
-    constant = lambda v: v if is_number(v) else stop_gradient(v)
-    y = bounded(y)
-    s = logistic(subtract(x, y))
-    a, b = constant(bounded(x)), constant(y)
+    most = float(np.finfo(dtype_of(x) if is_number(y) else dtype_of(y)).max)
+    bounded = lambda v, most: min(max(v, -most), most) if is_number(v) else clip(v, -most, most)
+    s = logistic(subtract(x, bounded(y, most)))
+    a, b = [v if is_number(v) else stop_gradient(v) for v in (bounded(x, most / 2), bounded(y, most / 2))]
     d = subtract(a, b)
     seen = subtract(a, d)
     rest = add(subtract(a, add(d, seen)), subtract(seen, b))

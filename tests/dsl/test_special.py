@@ -287,3 +287,34 @@ def test_multivariate_gamma():
     np.testing.assert_allclose(pa.multigammaln(a, 4), scipy.special.multigammaln(a, 4))
     with pytest.raises(pa.ShapeError, match="multigammaln: the dimension"):
         pa.multigammaln(a, 0)
+
+
+# ---------------------------------------------------------------------- slopes in the tails
+TAILS = [  # function, point, order of the derivative, what mpmath says
+    (pa.tanh, 20.0, 1, 1.699341702116635e-17), (pa.tanh, 20.0, 2, -3.39868340423327e-17),
+    (pa.expm1, -40.0, 1, 4.248354255291589e-18), (pa.softplus, 37.4, 2, 5.719872877313072e-17),
+    (pa.log_sigmoid, -37.4, 2, -5.719872877313072e-17), (pa.log_ndtr, -1e4, 2, -0.9999999900000006),
+    (pa.log_ndtr, -1e5, 2, -0.9999999999), (pa.arcsinh, 1e200, 1, 1e-200), (pa.arctan, 1e155, 1, 1e-310),
+    (lambda y: pa.arctan2(y, 1e-170), 1e-170, 1, 5e169), (lambda a: pa.log(pa.gammaincc(a, 50.0)), 0.5, 1, 5.894964573471229),
+    (lambda a: pa.log(pa.gammaincc(a, 50.0)), 3.0, 1, 3.009622694241999),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "x", "order", "expected"), TAILS)
+def test_slopes_in_the_tails_in_every_mode(f, x, order, expected):
+    modes = {"reverse": pa.grad, "forward": pa.jacfwd}
+    for name, mode in modes.items():
+        g = f
+        for _ in range(order):
+            g = mode(g)
+        for run in (g, pa.jit(g)):
+            np.testing.assert_allclose(float(run(np.float64(x))), expected, rtol=1e-13, err_msg=name)
+    np.testing.assert_allclose(float(pa.derivatives(f, order)(x)[order]), expected, rtol=1e-13)
+
+
+def test_the_norm_of_half_precision_numbers_does_not_overflow():
+    x = np.full(9, 100, np.float16)
+    for f in (pa.linalg.norm, pa.linalg.vector_norm, lambda x: pa.linalg.matrix_norm(x.reshape(3, 3))):
+        assert f(x) == 300 and f(x).dtype == np.float16
+        for g in (pa.grad(f)(x), pa.jit(pa.grad(f))(x)):
+            np.testing.assert_allclose(g, np.full(9, 1 / 3), rtol=1e-3)
