@@ -24,7 +24,7 @@ bench: $(INSTALLED)
 # Compiled against eager execution at random, by gcc and by the compiler in ziglang; another SEED is another search.
 SECONDS ?= 300
 fuzz: $(INSTALLED)
-	-$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	-$(BIN)/python -c 'import ziglang' || $(BIN)/python -m pip install --quiet --editable '.[fuzz]'
 	OMP_NUM_THREADS=1 $(BIN)/python -P tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 # Ten minutes on one core.

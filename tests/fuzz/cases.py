@@ -13,13 +13,14 @@ import polyad as pa
 from polyad.dsl import operations
 
 from .layouts import LAYOUTS
-from .programs import PROGRAMS
+from .programs import PROGRAMS, SUMS
 from .samples import converted, template
 
 SIZES = (1, 2, 3, 7, 8, 9, 16, 17, 33, 255, 300, 1000, 20000)
 DTYPES = ("f8", "c16", "f2", "f4", "c8", ">f8", ">c16", ">f4", "u1", "u8", "i4", "i8", "i1", ">i4", "?")
 MODES = ("value", "gradient", "tangent")
-SQUARE = 300  # the largest side of a square matrix
+SQUARE = 300  # the largest side of a square matrix, and the longest axis of what takes long
+STEPS = ("scan", "convolve", "correlate", "polymul")
 MOST = 2e5  # elements of a value
 
 
@@ -176,6 +177,8 @@ def choices(made, case, rng):
             yield {}, False
         return
     primaries = [made.lengths[i] for i in rng.permutation(len(made.lengths))]
+    if rng.random() < 0.25:
+        yield dict.fromkeys(made.lengths, case.size), False
     one = {n: 1 for n in made.lengths if rng.random() < 0.4}
     for primary in primaries:
         for others in [{k: v for k, v in one.items() if k != primary}, {}] if one else [{}]:
@@ -186,7 +189,9 @@ def choices(made, case, rng):
 def too_large(made, case, lengths, numbers):
     """Whether arrays, or what is made of them, would have more than some 10^5 elements."""
     new = [np.prod([lengths.get(n, n) for n in shape], dtype=float) for shape in made.shapes]
-    if max(new, default=0) > 1e5 or (made.square and case.size > SQUARE):
+    if case.name in SUMS:
+        return max(new) > 1e6 or case.mode == "tangent" and case.size > 20000
+    if max(new, default=0) > 1e5 or (case.size > SQUARE and (made.square or case.name in STEPS)):
         return True
     changed = tuple([k for k, n in lengths.items() if n == case.size])
     return case.size > 33 and largest(case.name, case.sample, changed, numbers, case.size) > MOST

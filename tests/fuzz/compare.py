@@ -127,7 +127,7 @@ def near(a, b):
         info = np.finfo(kind)
         a, b = a.astype("D" if b.dtype.kind == "c" else "d"), b.astype("D" if b.dtype.kind == "c" else "d")
         largest = np.max(np.abs(b), where=np.isfinite(b), initial=0.0)
-        smallest = 1e-3 * RTOL[kind] * min(1.0, largest) + 4 * float(info.smallest_normal)
+        smallest = 1e-3 * RTOL[kind] * min(1.0, largest) + 4 * float(info.smallest_subnormal)
         close = np.abs(a - b) <= RTOL[kind] * np.abs(b) + smallest
         same = (a == b) | ((a != a) & (b != b)) | (~np.isfinite(a) & ~np.isfinite(b) & (b.dtype.kind == "c"))
         beyond = (np.abs(b) > 0.9 * float(info.max)) & np.isfinite(b)  # of double precision: too large for a's dtype

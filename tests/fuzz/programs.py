@@ -26,6 +26,10 @@ def likelihood(x, y):
     return -0.5 * pa.sum(z * z) - pa.sum(pa.log(pa.diagonal(L)))
 
 
+def rows(x):
+    return pa.reshape(x, (10, -1))
+
+
 def lower(A):
     return pa.tril(A) * 0.1 + 2.0 * pa.astype(pa.eye(A.shape[-1]), A.dtype)
 
@@ -38,18 +42,19 @@ PROGRAMS = {
     "square of a triangular solution": (
         lambda A, y: pa.sum(pa.linalg.solve_triangular(lower(A), y, lower=True) ** 2), [sample(normal(3, 3), normal(3))],
     ),
-    "sine of an outer product": (lambda y, z: pa.sum(pa.sin(pa.outer(y, z)) @ z), [sample(normal(3), normal(4))]),
+    "sine of an outer product": (lambda y, z: pa.sum(pa.sin(pa.outer(y, z)) @ z), [sample(normal(3), normal(3))]),
     "outer product": (lambda y, z: pa.outer(y, z) @ z, [sample(normal(3), normal(4))]),
     "three factors": (lambda A, y, z: pa.einsum("ij,jk,k->", A, y, z), [sample(normal(3, 4), normal(4, 2), normal(2))]),
     "sine of a product": (lambda K, y: pa.sin(K.T @ y), [sample(normal(3, 4), normal(3))]),
     "likelihood": (likelihood, [sample(normal(3), normal(3))]),
     "network": (lambda x, w, v: pa.tanh(x @ w) @ v, [sample(normal(5, 3), normal(3, 4), normal(4, 2))]),
     "inner product of large numbers": (lambda x, y: x @ y, [sample(heavy(3), heavy(3))]),
-    "sum over columns": (lambda x: pa.sum(x.T, axis=0), [sample(heavy(2, 3)), sample(positive(10, 4))]),
+    "sum over columns": (lambda x: pa.sum(rows(x).T, axis=0), [sample(heavy(10))]),
+    "sum of a transpose": (lambda x: pa.sum(rows(x).T), [sample(heavy(10))]),
     "sum of large numbers": (lambda x: (pa.sum(x), pa.mean(x)), [sample(heavy(3)), sample(heavy(4, 3))]),
     "mean of small numbers": (lambda x: pa.mean(1e-4 * x), [sample(positive(3)), sample(positive(2, 3))]),
     "mean of numbers near the largest": (lambda x: pa.mean(3e4 * x), [sample(positive(3))]),
-    "variance of a transpose": (lambda x: pa.var(x.T, axis=0), [sample(heavy(2, 3))]),
+    "variance of a transpose": (lambda x: pa.var(rows(x).T), [sample(heavy(10))]),
     "slice": (lambda x: x[1:], [vector, matrix]),
     "slices": (lambda x: x[::-1] * 2.0 + x[-1:], [vector, matrix]),
     "foreign result": (lambda x: pa.astype(x, ">f8"), [vector]),
@@ -62,6 +67,9 @@ PROGRAMS = {
     "fori": (lambda x: pa.fori_loop(0, 3, lambda i, c: pa.at(c, i % x.shape[0]).multiply(0.5), x), [vector, matrix]),
     "lanes": (lambda x: pa.vmap(lambda r: pa.sum(r) * 0.1 + r * r)(x), [matrix]),
 }  # fmt: skip
+
+
+SUMS = [name for name in PROGRAMS if "numbers" in name or name.startswith(("sum o", "variance"))]
 
 
 def product(left, right, batch):

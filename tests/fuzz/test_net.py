@@ -1,8 +1,10 @@
 """The net at its finest mesh for CI: each operation at few sizes, dtypes, layouts and modes, so chosen that each pair meets."""
 
+import contextlib
+
 import numpy as np
 import pytest
-from polyad_fuzz import bounds, cases, known, pairs, products, randoms, running
+from polyad_fuzz import bounds, cases, known, pairs, products, programs, randoms, running
 from polyad_fuzz.compare import quiet
 from polyad_fuzz.layouts import LAYOUTS
 
@@ -42,6 +44,30 @@ def test_products_with_axes_of_length_1(form):
             for dtype, layout, mode in (("f8", "plain", "value"), ("f8", "reverse", "gradient"), ("c8", "swapped", "value"))
         ]
         assert_nothing(running.run(calls, reference=False))
+
+
+def test_gradients_by_complex_numbers():
+    """Of all elementwise operations that take them, in vectors: products and quotients of these are chosen by zeros."""
+    with quiet():
+        calls = []
+        for name, _ in NAMES:
+            for size, dtype in ((17, "c16"), (33, "c8")) if kind(name) == "elementwise" else ():
+                with contextlib.suppress(cases.Refused):
+                    calls.append(cases.build(cases.Case(name, 0, size, dtype, "plain", "gradient")))
+        assert len(calls) > 50
+        assert_nothing(running.run(calls, reference=False))
+
+
+def test_sums_of_many_narrow_numbers():
+    """Up to a million in single precision, 100 000 in half: as exact as NumPy's sums, which are not one running sum."""
+    with quiet():
+        calls = []
+        for name in programs.SUMS:
+            for size, dtype, mode in ((10**6, "f4", "value"), (10**5, "f2", "value"), (10**5, "f2", "gradient")):
+                with contextlib.suppress(cases.Refused):
+                    calls.append(cases.build(cases.Case(name, 0, size, dtype, "plain", mode)))
+        assert len(calls) > 12
+        assert_nothing(running.run(calls))
 
 
 @pytest.mark.parametrize("lowered", [False, True], ids=["bounds as they are", "bounds low"])
