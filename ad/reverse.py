@@ -1,9 +1,8 @@
 """Reverse mode: values that record, per operation, how a cotangent goes back; and the walk back over the record.
 
-The record (tape) is a list of nodes `(vjp, xs, y, parent)`, or `(vjps, xs, y, parents)` where several arguments are
-followed: the function of the cotangent, and the place of the argument's own node. In place of the tuple of functions may
-stand an object that hands the cotangent on by itself (nodes.py). Values are unwrapped on it, so the
-walk is made of ordinary operations and can be differentiated, batched and traced itself.
+The record (tape) is a list of nodes `(vjp, xs, y, parent)`, or `(vjps, xs, y, parents)` where several arguments are followed:
+the function of the cotangent, and the place of the argument's own node. In place of the tuple of functions may stand an object
+that hands the cotangent on by itself (nodes.py). Values are unwrapped on it: the walk can be differentiated and traced itself.
 """
 
 from functools import partial

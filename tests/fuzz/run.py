@@ -21,7 +21,7 @@ package = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(package)
 package.install()
 
-from polyad_fuzz import bounds, cases, known, products, randoms, running, texts  # noqa: E402
+from polyad_fuzz import bounds, cases, products, randoms, running, texts  # noqa: E402
 from polyad_fuzz.compare import Carried, disagreement, quiet  # noqa: E402
 from polyad_fuzz.layouts import LAYOUTS  # noqa: E402
 
@@ -102,10 +102,6 @@ class Net:
 
     def found(self, finding, command):
         """Count a finding, and print it where it is the first of its kind."""
-        name = known.known(finding)
-        if name:
-            self.seen[f"known: {name}"] += 1
-            return
         if isinstance(finding.case, cases.Case) and not finding.case.name.startswith("product "):
             finding = texts.shrunk(finding, pa.jit)
             text = texts.text_of(finding)
