@@ -11,8 +11,9 @@ import types
 import numpy as np
 
 from ..tracing import Traced
+from .attributes import content
 from .reads import state
-from .search import content, is_ours
+from .search import is_ours
 
 
 class NotFollowed(BaseException):

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 import numpy as np
 
 from ...dispatch import Container, Layer, is_library, isa, tree
+from .attributes import MISSING, content, found, own, slots_of
 from .bytecode import EDITS, facts
 from .changing import ARGUMENT, along, changing, of_module
 from .contents import holds, parts
@@ -24,7 +25,6 @@ LIBRARY = __name__.partition(".")[0]
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
 CALM = (*[name for name in FIXED if name != "scipy"], "collections", "types", "enum", "abc", "dataclasses", "typing", "sys")
 MOST = 2000  # places that are looked for
-MISSING = object()
 NAMESPACES = (("types", "SimpleNamespace"), ("argparse", "Namespace"))  # classes that stay as they are; their objects do not
 CREATION = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__", "__reduce__", "__setstate__")
 METHODS = (types.BuiltinFunctionType, types.MethodWrapperType)  # in C
@@ -251,6 +251,11 @@ class Search:
             return
         if self.fixed(f.__module__ or ""):
             return
+        if hasattr(f, "generic"):  # an operation of the user's: its methods, whose tables are ours
+            for method in f.generic.methods:
+                run = method.implementation
+                self.inside((*path, id(run)), self.bound(run), run, label)
+            return
         for values in (f.__defaults__, f.__kwdefaults__):
             if values and not all(map(never_changes, values.values() if isinstance(values, dict) else values)):
                 self.visit((*path, id(values)), self.bound(values), values, f"a default value of {bare(label)}")
@@ -378,40 +383,6 @@ def bare(label):
     for prefix in ("the global ", "the module ", "an argument of type "):
         label = label.removeprefix(prefix)
     return label
-
-
-def content(cell):
-    """What is in a cell; MISSING before it is assigned."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
-
-
-def own(x):
-    """The attributes that an object has of its own."""
-    try:
-        return vars(x)
-    except TypeError:
-        return {}
-
-
-def found(x, name):
-    """An attribute that an object or its class has, MISSING if there is none; no `__getattr__` is asked."""
-    mine = own(x)
-    if name in mine:
-        return mine[name]
-    for base in (x if isinstance(x, type) else type(x)).__mro__:
-        if name in vars(base):
-            return getattr(x, name, MISSING)
-    return MISSING
-
-
-def slots_of(cls):
-    """The attributes in slots that a class adds."""
-    slots = vars(cls).get("__slots__", ())
-    slots = (slots,) if isinstance(slots, str) else slots
-    return [s for s in slots if isinstance(s, str) and s not in ("__dict__", "__weakref__")]
 
 
 def builtins_of(f):
