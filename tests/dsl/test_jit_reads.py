@@ -242,3 +242,22 @@ def test_draws_are_those_of_plain_python_from_the_first_call_on():
     ):
         found = fit(pa.jit(elbo))
     assert found == fit(elbo)
+
+
+@pa.elementwise(partials=[lambda y, x: 2 * np.cos(x)])
+def wobble(x, /):
+    """Twice the sine."""
+
+
+@wobble.method
+def wobble_numpy(x: pa.HostArray, /):
+    return 2 * np.sin(x)
+
+
+def test_an_operation_of_the_users():
+    """Its table of methods fills when it is called; that is no write of the function's."""
+    for f in (wobble, pa.grad(lambda x: pa.sum(wobble(x)))):
+        g = pa.jit(f)
+        for _ in range(3):
+            np.testing.assert_allclose(g(x3), f(x3), rtol=1e-14)
+        assert not any([reads.eager for reads in g.jitted.known.values()])
