@@ -53,7 +53,8 @@ def fitting(x, kind):
         case "real":
             return x
         case "moderate":
-            return x[(np.abs(x) < 1e6) & (np.abs(x) > 1e-6)]
+            size = np.abs(x.astype(float))
+            return x[(size < 1e6) & (size > 1e-6)]
         case "positive":
             return positive
         case "unit":

@@ -316,7 +316,7 @@ REFERENCES = {
                    [None, lambda a, x: -gamma_density(a, x) * ((a - 1) / x - 1)], at=("shape", "shape"), thin=3,
                    scale=(None, None, 1.0)),
     "gammainc_da": R(lambda a, x: difference(lambda a, x: -mp.gammainc(a, x, mp.inf, regularized=True), (a, x), 0, 1),
-                     at=("shape", "shape"), thin=6),
+                     at=("shape", "shape"), constants=(0, 1), thin=20),
     "gammaincinv": R(gamma_quantile, [None, lambda a, p: 1 / gamma_density(a, gamma_quantile(a, p))], [lambda *_: None] * 2,
                      at=("shape", "probability"), thin=12),
 }  # fmt: skip
