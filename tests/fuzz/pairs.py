@@ -47,4 +47,5 @@ def empty(name, count):
 
 
 def names():
-    return sorted(subjects().items())
+    """(operation, number of its samples), without the products, which have a set of their own."""
+    return sorted([item for item in subjects().items() if not item[0].startswith("product")])

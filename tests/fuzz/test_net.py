@@ -11,7 +11,7 @@ from polyad_fuzz.layouts import LAYOUTS
 from polyad.devices import compilers
 from polyad.dsl import operations
 
-GROUP = 8  # operations in one program, to compile less often
+GROUP = 12  # operations in one program, to compile less often
 kind = lambda name: operations[name].card.kind if name in operations else "composite"
 NAMES = sorted(pairs.names(), key=lambda item: (kind(item[0]), item[0]))
 groups = [NAMES[k : k + GROUP] for k in range(0, len(NAMES), GROUP)]
@@ -51,10 +51,10 @@ def test_gradients_by_complex_numbers():
     with quiet():
         calls = []
         for name, _ in NAMES:
-            for size, dtype in ((17, "c16"), (33, "c8")) if kind(name) == "elementwise" else ():
+            if kind(name) == "elementwise":
                 with contextlib.suppress(cases.Refused):
-                    calls.append(cases.build(cases.Case(name, 0, size, dtype, "plain", "gradient")))
-        assert len(calls) > 50
+                    calls.append(cases.build(cases.Case(name, 0, 17, "c16", "plain", "gradient")))
+        assert len(calls) > 25
         assert_nothing(running.run(calls, reference=False))
 
 
@@ -73,13 +73,9 @@ def test_sums_of_many_narrow_numbers():
 @pytest.mark.parametrize("lowered", [False, True], ids=["bounds as they are", "bounds low"])
 @pytest.mark.parametrize("kind", randoms.KINDS)
 def test_random_programs(kind, lowered, run_of_program):
-    for seed in range(2):
-        if lowered:
-            with bounds.low():
-                wrong = run_of_program(kind, seed, 6)
-        else:
-            wrong = run_of_program(kind, seed, 6)
-        assert wrong is None, f"{kind}({seed}, 6): {wrong}"
+    with bounds.low() if lowered else contextlib.nullcontext():
+        wrong = run_of_program(kind, 1, 6)
+    assert wrong is None, wrong
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
