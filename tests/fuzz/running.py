@@ -32,8 +32,8 @@ class Item:
     def __init__(self, call):
         self.call, self.f, self.xs = call, call.f, call.xs
         lay = LAYOUTS[call.case.layout]
-        self.others = [other(x, lay) if i < len(call.arrays) else other(x, LAYOUTS["plain"]) for i, x in enumerate(self.xs)]
         with quiet():
+            self.others = [other(x, lay) if i < len(call.arrays) else other(x, LAYOUTS["plain"]) for i, x in enumerate(self.xs)]
             self.wanted = [self.plainly(xs) for xs in (self.xs, self.others)]
 
     def plainly(self, xs):
