@@ -202,7 +202,7 @@ def _summed(x, labels, over):
     if not over:
         return x, labels
     axes = tuple(i for i, a in enumerate(labels) if a in over)
-    return sum(x, axis=axes, dtype=dtype_of(x)), tuple(a for a in labels if a not in over)
+    return sum(x, axis=axes, dtype=dtype_of(x).newbyteorder("=")), tuple(a for a in labels if a not in over)
 
 
 def _product(x, of_x, y, of_y, keep, lengths):

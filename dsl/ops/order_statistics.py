@@ -21,9 +21,9 @@ from .shape import moveaxis, reshape
 from .sorting import sort, take_along_axis
 
 
-def floating(x):
-    """x, integers and booleans as float64."""
-    return astype(x, dtype=np.float64) if dtype_of(x).kind in "iub" else x
+def floating(x, dtype=np.float64):
+    """x, integers and booleans in a floating dtype."""
+    return astype(x, dtype=dtype) if dtype_of(x).kind in "iub" else x
 
 
 def _less_one(n):
@@ -44,6 +44,8 @@ def _continuous(alpha, beta):
 
 
 def _linear(n, q):
+    if dtype_of(q).kind in "iub":  # the first element and the last one
+        return multiply(_less_one(n), astype(q, dtype=np.int64)), None, None
     v = multiply(_less_one(n), q)
     low = floor(v)
     return low, add(low, 1), subtract(v, low)
@@ -135,7 +137,8 @@ def order_statistics(name, x, q, axis, places, keepdims, ignore_nan=False):
     low, high, share = places(count, q)
     y = _element(ordered, low, count)
     if high is not None:
-        y, above = floating(y), floating(_element(ordered, high, count))
+        dtype = np.float64 if share is None else np.result_type(dtype_of(y), dtype_of(share))  # of whole numbers
+        y, above = floating(y, dtype), floating(_element(ordered, high, count), dtype)
         y = divide(add(y, above), 2) if share is None else _between(y, above, share)
     if nans:
         if not ignore_nan:

@@ -108,6 +108,7 @@ def _on_tanh(rng):
 @elementwise(
     partials=[None, lambda s, y, x: multiply(multiply(-2.0, y), s)], kernel=None, numpy=(),
     spelled="dsl.ops.trigonometric.tanh_slope", c={"f": "tanh_slope({1})"}, samples=[_on_tanh],
+    no_rule={"samples": "of two arguments, one of which is the other's tanh"},
 )  # fmt: skip
 def tanh_slope(y, x, /):
     """1 - y² for y = tanh(x), element by element, from x alone, since 1 - y² is 0 where y rounds to 1; for rules. y serves the
