@@ -214,14 +214,15 @@ def made_of_arrays(value, kinds=None):
 
 
 def check_no_container(name, outputs, structure, advice):
-    """Raises DTypeError if the one output is that of an array type, whose meaning (a unit) its number alone would lose."""
+    """Raises DTypeError, or ShapeError if it has axes, if the one output is that of an array type, whose meaning (a unit) its
+    number alone would lose."""
     if structure is tree.LEAF:
         return
     whole = tree.unflatten(structure, [value for value, _ in outputs])
     if not is_container(whole):
         return
     remedy = "x.dense()" if whole.densifies else " or ".join([f"x.{leaf}" for leaf in whole.leaves])
-    raise DTypeError(
+    raise (ShapeError if shape_of(whole) else DTypeError)(
         f"{name}: the function returns {describe(whole)} of shape {list(shape_of(whole))}; {advice}, not an array type: return "
         f"the number that is meant ({remedy})"
     )

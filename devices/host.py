@@ -47,7 +47,7 @@ def _masked(function, x, y):
         return np.where(np.equal(x, 0), 0, function(x, y))[()]
 
 
-def tanh_slope(y, x):
+def tanh_slope(x):
     """1 / cosh(x)², in one array; where cosh overflows it is 0."""
     with np.errstate(over="ignore"):
         s = np.cosh(x)

@@ -1,11 +1,10 @@
 """Trigonometric and hyperbolic functions and their inverses; angles in radians."""
 
-import numpy as np
 
 from ...dispatch import Array
 from ..avals import dtype_of
 from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
-from .arithmetic import add, convolved, divide, hypot, multiply, negative, reciprocal, square, subtract
+from .arithmetic import add, divide, hypot, multiply, negative, reciprocal, square, subtract
 from .compare import equal, where
 from .exponential import sqrt
 from .tails import below_one
@@ -100,34 +99,21 @@ def cosh(x, /):
     """Hyperbolic cosine of each element."""
 
 
-def _on_tanh(rng):
-    x = rng.standard_normal(3)
-    return (np.tanh(x), x), {}
-
-
 @elementwise(
-    partials=[None, lambda s, y, x: multiply(multiply(-2.0, y), s)], kernel=None, numpy=(),
-    spelled="dsl.ops.trigonometric.tanh_slope", c={"f": "tanh_slope({1})"}, samples=[_on_tanh],
-    no_rule={"samples": "of two arguments, one of which is the other's tanh"},
+    partials=[lambda s, x: multiply(multiply(-2.0, tanh(x)), s)], kernel=None, numpy=(),
+    spelled="dsl.ops.trigonometric.tanh_slope", c={"f": "tanh_slope({0})"}, samples=[case(normal(3)), case(normal(2, 3))],
 )  # fmt: skip
-def tanh_slope(y, x, /):
-    """1 - y² for y = tanh(x), element by element, from x alone, since 1 - y² is 0 where y rounds to 1; for rules. y serves the
-    slope of the slope, -2 y (1 - y²)."""
+def tanh_slope(x, /):
+    """The slope of tanh, 1 / cosh(x)², element by element; for rules, since 1 - tanh(x)² is 0 where tanh rounds to 1."""
 
 
 @tanh_slope.method
-def tanh_slope_of_any(y: Array, x: Array, /):
+def tanh_slope_of_any(x: Array, /):
     return square(reciprocal(cosh(x)))
 
 
-@tanh_slope.rule("taylor")
-def tanh_slope_taylor(k, s, y, x):
-    c = convolved(multiply, k, y, y)
-    return None if c is None else negative(c)
-
-
 def _tanh_slope(y, x):
-    return subtract(1.0, square(y)) if dtype_of(x).kind == "c" else tanh_slope(y, x)
+    return subtract(1.0, square(y)) if dtype_of(x).kind == "c" else tanh_slope(x)
 
 
 @elementwise(partials=[_tanh_slope], c="tanh({0})", samples=with_complex)

@@ -307,7 +307,7 @@ WRONG = {
     "hook": (lambda: pa.grad(lambda x: pa.sum(pa.grad_hook(x, 3)))(X), pa.MethodError, "grad_hook: the hook is int"),
     "defjvp": (lambda: pa.custom_jvp(f).defjvp(1), pa.MethodError, r"custom_jvp\(<lambda>\): the rule of defjvp is int"),
     "defvjp": (lambda: pa.custom_vjp(f).defvjp(f, 1), pa.MethodError, "backward of defvjp is int"),
-    "defjvps": (lambda: pa.custom_jvp(f).defjvps("x"), pa.MethodError, "a rule of defjvps is str"),
+    "defjvps": (lambda: pa.custom_jvp(f).defjvps("x"), pa.MethodError, "rule 0 of defjvps is str"),
     "nondiff": (lambda: pa.custom_vjp(f, nondiff_argnums="x"), pa.StructureError, "nondiff_argnums is a position"),
     "either": (lambda: pa.policies.either(3), pa.MethodError, "policies.either: a policy is int"),
     "names": (lambda: pa.policies.names(3), pa.RegistrationError, "policies.names: names are text"),
