@@ -21,9 +21,10 @@ place (ulp) of the exact number, against mpmath: over the whole range of each pr
 poles, subnormal and huge numbers (`tests/accuracy`). Errors below 1 are those of a rounded result. Written by `make accuracy`.
 
 The goal is 4 ulp for values and 16 ulp for first derivatives wherever the exact number is representable; second derivatives
-have none. Half precision is not compiled: such programs run operation by operation. Near zeros inside their domain (of Bessel
-functions, log Γ, ψ and slopes that change their sign) errors count as if the value there were of the function's size. {met} of
-{all} rows with a goal meet it; the others have a number, which is that of the reason below the table.
+have none. Half precision is not compiled: such programs run operation by operation, and SciPy's functions answer halves in
+float64, of which the errors then are. Near zeros inside their domain (of Bessel functions, log Γ, ψ and slopes that change
+their sign) errors count as if the value there were of the function's size. {met} of {all} rows with a goal meet it; the others
+have a number, which is that of the reason below the table.
 
 | operation | derivative | float64 | float64, jit | float32 | float32, jit | float16 | reason |
 |---|---|---|---|---|---|---|---|

@@ -5,6 +5,7 @@ in a precision that grows until two of them agree, so that slopes as small as th
 are found as well.
 """
 
+import functools
 from dataclasses import dataclass, field
 
 import mpmath
@@ -21,7 +22,7 @@ class Reference:
     at: which points suit it ("real", "positive", …: `points.py`). most: largest |x| that mpmath, or the meaning, admits.
     scale: near zeros inside its domain the error counts as if the value were this large: a number or a function of the
     arguments, for the value and each order of derivatives, None for none. constants: positions of arguments that are integers
-    or have no derivative. thin: one point in so many, where mpmath is slow.
+    or have no derivative. thin: one point in so many, where mpmath is slow. bits: in which closed forms are computed.
     """
 
     value: object
@@ -32,6 +33,7 @@ class Reference:
     scale: tuple = (None, None, None)
     constants: tuple = ()
     thin: int = 1
+    bits: int = 400
     params: dict = field(default_factory=dict)
 
     def exact(self, args, by=None, order=0):
@@ -40,7 +42,7 @@ class Reference:
         try:
             if closed is None:
                 return difference(self.value, args, by, order)
-            with mp.workprec(400):
+            with mp.workprec(self.bits):
                 return real_number(closed(*map(mpf, args)))
         except (ValueError, ZeroDivisionError, OverflowError, TypeError, mpmath.libmp.NoConvergence):
             return None
@@ -80,6 +82,15 @@ def difference(f, args, by, order):
     return None
 
 
+def kept(f):
+    """f, which keeps what it found in each precision: values and both slopes are made of the same few numbers."""
+    found = functools.cache(lambda bits, *xs: f(*xs))
+    return functools.wraps(f)(lambda *xs: found(mp.prec, *xs))
+
+
+bessel_y = kept(mp.bessely)
+
+
 def log_beta(a, b):
     return (mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)).real
 
@@ -98,6 +109,7 @@ def density(x):
     return mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi)
 
 
+@kept
 def normal_quantile(p):
     import scipy.special
 
@@ -110,6 +122,7 @@ def log_normal(x):
     return mp.log1p(-normal(-x)) if x > 0 else mp.log(normal(x))
 
 
+@kept
 def error_inverse(x):
     import scipy.special
 
@@ -152,10 +165,17 @@ def sinc(x):
     return mpf(1) if x == 0 else mp.sin(mp.pi * x) / (mp.pi * x)
 
 
+@kept
+def gamma_by_shape(a, x):
+    """The slope of the regularized lower incomplete gamma function by its shape."""
+    return difference(lambda a, x: mp.gammainc(a, 0, x, regularized=True), (a, x), 0, 1)
+
+
 def gamma_density(a, x):
     return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
 
 
+@kept
 def gamma_quantile(a, p):
     import scipy.special
 
@@ -192,11 +212,13 @@ def amplitude_of(v, x):
 
 R = Reference
 positive, unit, above_one = ("positive",), ("unit",), ("above one",)
-waves = {"most": 1e4, "scale": (amplitude,) * 3, "thin": 3}
+waves = {"most": 1e4, "scale": (amplitude,) * 3, "thin": 3, "bits": 120}
 modified = {"most": 700, "thin": 3}
-of_order = {"at": ("order", "positive"), "constants": (0,), "thin": 6}
-quotients = {"at": ("real", "real")}
+of_order = {"at": ("order", "positive"), "constants": (0,), "thin": 6, "bits": 120}
 pairs = {"at": ("real", "real")}
+powers = {"at": ("positive", "real"),
+          "slopes": (lambda x, y: y * mp.power(x, y - 1), lambda x, y: mp.log(x) * mp.power(x, y)),
+          "seconds": (lambda x, y: y * (y - 1) * mp.power(x, y - 2), lambda x, y: mp.log(x) ** 2 * mp.power(x, y))}  # fmt: skip
 half_pi = mp.sqrt(mp.pi)
 
 REFERENCES = {
@@ -227,8 +249,7 @@ REFERENCES = {
     # powers, exponentials, logarithms
     "exp": R(mp.exp), "exp2": R(lambda x: mpf(2) ** x), "expm1": R(mp.expm1), "log": R(mp.log),
     "log2": R(lambda x: mp.log(x) / mp.log(2)), "log10": R(lambda x: mp.log(x) / mp.log(10)), "log1p": R(mp.log1p),
-    "sqrt": R(mp.sqrt), "cbrt": R(real_root), "power": R(mp.power, at=("positive", "real")),
-    "float_power": R(mp.power, at=("positive", "real")),
+    "sqrt": R(mp.sqrt), "cbrt": R(real_root), "power": R(mp.power, **powers), "float_power": R(mp.power, **powers),
     "logaddexp": R(log_add, [lambda x, y: logistic(x - y), lambda x, y: logistic(y - x)],
                    [lambda x, y: logistic(x - y) * logistic(y - x)] * 2, **pairs),
     "logaddexp2": R(log_add_2, [lambda x, y: logistic(mp.log(2) * (x - y)), lambda x, y: logistic(mp.log(2) * (y - x))],
@@ -242,13 +263,15 @@ REFERENCES = {
                  [lambda y, x: -2 * x * y / (x * x + y * y) ** 2, lambda y, x: 2 * x * y / (x * x + y * y) ** 2], **pairs),
     "sinh": R(mp.sinh), "cosh": R(mp.cosh), "tanh": R(mp.tanh),
     "arcsinh": R(mp.asinh), "arccosh": R(mp.acosh, at=above_one), "arctanh": R(mp.atanh, at=unit), "sinc": R(sinc, thin=2),
-    "below_one": R(lambda x: (1 - x) * (1 + x)), "bell": R(lambda x, c: mp.exp(c * x * x), at=("real", "half"), constants=(1,)),
+    "below_one": R(lambda x: (1 - x) * (1 + x)),
+    "bell": R(lambda x, c: mp.exp(c * x * x), [lambda x, c: 2 * c * x * mp.exp(c * x * x)],
+              [lambda x, c: (2 * c + (2 * c * x) ** 2) * mp.exp(c * x * x)], at=("real", "half"), constants=(1,)),
     # error functions, the normal distribution, the logistic curve
     "erf": R(mp.erf, slopes=[lambda x: 2 * mp.exp(-x * x) / half_pi], seconds=[lambda x: -4 * x * mp.exp(-x * x) / half_pi]),
     "erfc": R(mp.erfc, slopes=[lambda x: -2 * mp.exp(-x * x) / half_pi], seconds=[lambda x: 4 * x * mp.exp(-x * x) / half_pi]),
     "erfcx": R(scaled_error, slopes=[scaled_error_slope], most=1e30,
                seconds=[lambda x: 2 * scaled_error(x) + 2 * x * scaled_error_slope(x)]),
-    "erfinv": R(error_inverse, at=unit, thin=4, slopes=[lambda x: half_pi / 2 * mp.exp(error_inverse(x) ** 2)],
+    "erfinv": R(error_inverse, at=unit, thin=4, bits=160, slopes=[lambda x: half_pi / 2 * mp.exp(error_inverse(x) ** 2)],
                 seconds=[lambda x: mp.pi / 2 * error_inverse(x) * mp.exp(2 * error_inverse(x) ** 2)]),
     "erfcinv": R(lambda x: -normal_quantile(x / 2) / mp.sqrt(2), at=("probability", ), thin=4,
                  slopes=[lambda x: -half_pi / 2 * mp.exp(normal_quantile(x / 2) ** 2 / 2)],
@@ -273,17 +296,17 @@ REFERENCES = {
             [lambda x: (mp.besselj(2, x) - mp.besselj(0, x)) / 2], **waves),
     "j1": R(order_zero(mp.besselj, 1), [lambda x: (mp.besselj(0, x) - mp.besselj(2, x)) / 2],
             [lambda x: (mp.besselj(3, x) - 3 * mp.besselj(1, x)) / 4], **waves),
-    "y0": R(order_zero(mp.bessely, 0), [lambda x: -mp.bessely(1, x)],
-            [lambda x: (mp.bessely(2, x) - mp.bessely(0, x)) / 2], at=positive, **waves),
-    "y1": R(order_zero(mp.bessely, 1), [lambda x: (mp.bessely(0, x) - mp.bessely(2, x)) / 2],
-            [lambda x: (mp.bessely(3, x) - 3 * mp.bessely(1, x)) / 4], at=positive, **waves),
+    "y0": R(order_zero(bessel_y, 0), [lambda x: -bessel_y(1, x)],
+            [lambda x: (bessel_y(2, x) - bessel_y(0, x)) / 2], at=positive, **waves),
+    "y1": R(order_zero(bessel_y, 1), [lambda x: (bessel_y(0, x) - bessel_y(2, x)) / 2],
+            [lambda x: (bessel_y(3, x) - 3 * bessel_y(1, x)) / 4], at=positive, **waves),
     "i0": R(order_zero(mp.besseli, 0), [lambda x: mp.besseli(1, x)],
             [lambda x: (mp.besseli(2, x) + mp.besseli(0, x)) / 2], **modified),
     "i1": R(order_zero(mp.besseli, 1), [lambda x: (mp.besseli(0, x) + mp.besseli(2, x)) / 2],
             [lambda x: (mp.besseli(3, x) + 3 * mp.besseli(1, x)) / 4], **modified),
     "i0e": R(order_zero(mp.besseli, 0, shrink), **modified), "i1e": R(order_zero(mp.besseli, 1, shrink), **modified),
     "jv": R(bessel(mp.besselj), most=300, scale=(amplitude_of,) * 3, **of_order),
-    "yv": R(bessel(mp.bessely), most=300, scale=(amplitude_of,) * 3, **of_order),
+    "yv": R(bessel(bessel_y), most=300, scale=(amplitude_of,) * 3, **of_order),
     "iv": R(bessel(mp.besseli), most=300, **of_order), "kv": R(bessel(mp.besselk), most=300, **of_order),
     "ive": R(bessel(mp.besseli, shrink), most=300, **of_order), "kve": R(bessel(mp.besselk, mp.exp), most=300, **of_order),
     # the gamma function and its kin
@@ -309,14 +332,14 @@ REFERENCES = {
     "betainc": R(lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True), [None, None, beta_density],
                  [None, None, lambda a, b, x: beta_density(a, b, x) * ((a - 1) / x - (b - 1) / (1 - x))],
                  at=("shape", "shape", "probability"), constants=(0, 1), thin=12, scale=(None, None, 1.0)),
-    "gammainc": R(lambda a, x: mp.gammainc(a, 0, x, regularized=True), [None, gamma_density],
+    "gammainc": R(lambda a, x: mp.gammainc(a, 0, x, regularized=True), [gamma_by_shape, gamma_density],
                   [None, lambda a, x: gamma_density(a, x) * ((a - 1) / x - 1)], at=("shape", "shape"), thin=3,
                   scale=(None, None, 1.0)),
-    "gammaincc": R(lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True), [None, lambda a, x: -gamma_density(a, x)],
+    "gammaincc": R(lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+                   [lambda a, x: -gamma_by_shape(a, x), lambda a, x: -gamma_density(a, x)],
                    [None, lambda a, x: -gamma_density(a, x) * ((a - 1) / x - 1)], at=("shape", "shape"), thin=3,
                    scale=(None, None, 1.0)),
-    "gammainc_da": R(lambda a, x: difference(lambda a, x: -mp.gammainc(a, x, mp.inf, regularized=True), (a, x), 0, 1),
-                     at=("shape", "shape"), constants=(0, 1), thin=20),
+    "gammainc_da": R(gamma_by_shape, at=("shape", "shape"), constants=(0, 1), thin=20),
     "gammaincinv": R(gamma_quantile, [None, lambda a, p: 1 / gamma_density(a, gamma_quantile(a, p))], [lambda *_: None] * 2,
-                     at=("shape", "probability"), thin=12),
+                     at=("shape", "probability"), thin=12, bits=160),
 }  # fmt: skip
