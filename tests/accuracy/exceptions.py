@@ -12,13 +12,13 @@ POLES = "SciPy's value near the negative whole numbers, where the reflection for
 BETA = "SciPy's value: a difference of logarithms of Γ, each rounded; slopes are differences of ψ."
 DENSITY = "The exponent of the density, a log x - x - log Γ(a) or its like, is rounded before exp: as many ulp as it is large."
 GAMMA = "SciPy's value in the far tails, whose exponent is rounded before exp."
+TINY = "SciPy's value: 0 for I₁ of the smallest arguments (1e-170), where it should be x/2; its slope is made of such."
 ORDER = "SciPy's values of Bessel functions of small or large arguments; slopes are differences of them."
 EXPONENT = "The exponent y - 1 is rounded, and counts |log x| times: up to 350 ulp where x is near the largest or least number."
 PHASE = "NumPy's value: πx is rounded before its sine, and overflows at the largest numbers."
 PRODUCT = "A factor of the value is a subnormal number."
 MIXED = "An array of orders widens the dtype of the result, not the precision in which ψ is computed."
 CANCEL = "SciPy's value near x = 40, where two formulas meet."
-SUBNORMAL = "The slope is made from a value that is a subnormal number, of few digits."
 
 
 def _rows(why, *rows, most=inf):
@@ -31,19 +31,24 @@ def _all(why, *names, arguments=(0,), most=inf):
 
 
 # (operation, argument or None, order) -> (the largest error allowed in ulp, why)
+# Bounds are about four times what was measured: SciPy's versions differ. Those of values near poles are infinite, since the
+# error there is the value itself.
 EXCEPTIONS = {
-    **_rows(FLUSHED, ("erfc", None, 0), ("ndtr", None, 0), ("log_ndtr", None, 0), ("gelu", None, 0)),
-    **_all(SCALED, "erfcx", most=400), **_rows(CANCEL, ("expi", None, 0), most=400),
-    **_all(WAVES, "j0", "j1", "y0", "y1", most=1e5), **_rows(ALIKE, ("i0e", 0, 1), ("i1e", 0, 1), most=4e3),
-    **_all(POLES, "gammaln", "gamma", "digamma", "rgamma"),
-    **_all(BETA, "beta", "betaln", arguments=(0, 1)), **_rows(GAMMA, ("betainc", None, 0)), **_rows(DENSITY, ("betainc", 2, 1)),
-    **_rows(GAMMA, ("gammainc", None, 0), ("gammaincc", None, 0), ("gammaincinv", None, 0)),
+    **_rows(FLUSHED, ("erfc", None, 0), ("ndtr", None, 0), ("log_ndtr", None, 0), ("gelu", None, 0), most=3e10),
+    **_all(SCALED, "erfcx", most=1e3), **_rows(CANCEL, ("expi", None, 0), most=700),
+    **_all(WAVES, "j0", "j1", "y0", "y1", most=1e4), **_rows(ALIKE, ("i0e", 0, 1), ("i1e", 0, 1), most=4e3),
+    **_rows(POLES, ("gammaln", None, 0), ("gammaln", 0, 1), ("gamma", 0, 1), ("digamma", None, 0)),
+    **_rows(POLES, ("rgamma", 0, 1), most=3e4),
+    **_all(BETA, "beta", "betaln", arguments=(0, 1), most=4e4),
+    **_rows(GAMMA, ("betainc", None, 0), most=3e6), **_rows(DENSITY, ("betainc", 2, 1), most=2e4),
+    **_rows(GAMMA, ("gammainc", None, 0), most=2e5), **_rows(GAMMA, ("gammaincc", None, 0), ("gammaincinv", None, 0), most=500),
     **_rows(DENSITY, *[(name, by, 1) for name in ("gammainc", "gammaincc", "gammaincinv") for by in (0, 1)],
-            ("gammainc_da", None, 0)),
-    **_all(ORDER, "iv", "ive", "jv", "kv", "kve", "yv", arguments=(1,)),
-    **_rows(EXPONENT, ("power", 0, 1), ("float_power", 0, 1)), **_all(PHASE, "sinc"),
-    **_rows(PRODUCT, ("silu", None, 0), most=800), **_all(MIXED, "polygamma", arguments=(1,)),
-    **_rows(SUBNORMAL, *[(name, by, 1) for name in ("hypot", "divide", "masked_quotient") for by in (0, 1)]),
+            ("gammainc_da", None, 0), most=1e4),
+    **_rows(ORDER, *[(name, None, 0) for name in ("ive", "jv", "kv", "kve", "yv")], most=600),
+    **_rows(ORDER, ("ive", 1, 1), ("kve", 1, 1), most=2e3),
+    **_all(TINY, "iv", arguments=(1,)),
+    **_rows(EXPONENT, ("power", 0, 1), ("float_power", 0, 1), most=700), **_all(PHASE, "sinc"),
+    **_rows(PRODUCT, ("silu", None, 0), most=1300), **_rows(MIXED, ("polygamma", None, 0), most=1e9),
 }  # fmt: skip
 
 

@@ -8,6 +8,8 @@ import numpy as np
 SPECIAL = (0.0, 1.0, 2.0, 0.5, 3.0, np.pi, np.pi / 2, np.pi / 4, np.e, 1.4616321449683623, 0.37250741078136663,
            2.404825557695773, 3.8317059702075125, 37.4, 38.0, 20.0, 40.0, 100.0, 745.0, 709.0, 88.0, 11.0, 170.0)  # fmt: skip
 
+FEWEST = 0.05
+
 
 def line(dtype, count=1.0):
     """Numbers of a dtype along the whole line, sorted. count: the share of the usual number of them."""
@@ -86,6 +88,8 @@ def points(reference, dtype, count=1.0):
     kinds, share = reference.at, count / reference.thin
     if len(kinds) == 1:
         columns = [fitting(line(dtype, share), kinds[0])]
+        if count < FEWEST:  # not all neighbours of special numbers, but both ends
+            columns = [np.unique(np.concatenate([columns[0][::4], columns[0][-3:]]))]
     else:
         columns = [fitting(sparse(dtype, min(1.0, share ** (0.5 if len(kinds) == 2 else 1 / 3))), kind) for kind in kinds]
         if kinds[0] == "shape":  # a grid of its own: where these functions live

@@ -1,4 +1,4 @@
-"""Every elementwise operation and its first derivative at some thirty points, both tails among them, within the goals or the
+"""Every elementwise operation and its first derivatives at some fifty points, both tails among them, within the goals or the
 bounds that `exceptions.py` gives reasons for; the whole table is `make accuracy`'s."""
 
 import sys
@@ -13,7 +13,7 @@ from exceptions import EXCEPTIONS, GOALS, bound  # noqa: E402
 from measure import largest, names, rows  # noqa: E402
 from references import REFERENCES  # noqa: E402
 
-FEW = 0.02  # of the usual number of points: about thirty
+FEW = 0.02  # of the usual number of points: about fifty
 
 
 def test_every_elementwise_operation_has_a_reference():
