@@ -102,7 +102,7 @@ def _plain(state):
     """The state of one of NumPy's generators as tuples and bytes."""
     if isinstance(state, dict):
         return tuple([(k, _plain(v)) for k, v in state.items()])
-    return state.tobytes() if isinstance(state, np.ndarray) else state
+    return state.tobytes() if type(state) is np.ndarray else state
 
 
 def draw_again(state):

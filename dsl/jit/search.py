@@ -218,7 +218,7 @@ class Search:
     def doubts(self, value, label):
         """Raise Doubt for what gives something else each time."""
         found = changing(value)
-        if found is None and hasattr(type(value), "__next__") and not isinstance(value, (Layer, np.ndarray)):
+        if found is None and hasattr(type(value), "__next__") and not isa(value, (Layer, np.ndarray)):
             found = "is an iterator, which goes on with each call", ARGUMENT
         if found is not None and not isinstance(value, (types.BuiltinFunctionType, types.FunctionType, type)):
             raise Doubt(f"reads {label}, which {found[0]}", found[1])

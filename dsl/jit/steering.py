@@ -39,13 +39,13 @@ def _harmless(segment):
         if any([_holds_number(v) for v in e.params.values()]) or any([isa(v, np.generic) for v in e.inputs]):
             return False
     how, what = segment.question or ("", ())
-    return how == "return" and not any([isinstance(getattr(v, "value", None), (np.ndarray, np.generic)) for v in what])
+    return how == "return" and not any([isa(getattr(v, "value", None), (np.ndarray, np.generic)) for v in what])
 
 
 def _holds_number(value):
     if isinstance(value, (tuple, list)):
         return any([_holds_number(v) for v in value])
-    return isinstance(value, (float, complex, np.ndarray, np.generic))
+    return isa(value, (float, complex, np.ndarray, np.generic))
 
 
 def _straight(code, known):

@@ -41,8 +41,8 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
     so far runs, and the answer selects how the tree of programs goes on. The result is what f gives at that call: whatever f
     reads outside (globals, variables of enclosing functions, attributes, what containers and arrays hold) is looked at again
     each time, and where that cannot be, or f draws random numbers, asks a clock or writes outside, f runs eagerly, with one
-    warning that names it. The one difference: results are arrays of their own, that share no memory with arguments or with
-    arrays outside, also where NumPy gives a view or the array itself.
+    warning that names it. The one difference: compiled results are arrays of their own, that share no memory with arguments
+    or with arrays outside, also where NumPy gives a view or the array itself.
 
     What f only adds to a list, and what it prints, happens when it is traced; the first is said in a warning. Python numbers
     are computed with as NumPy's of 64 bits. An operation whose result nothing uses is left out, so that it does not fail. After
@@ -211,7 +211,7 @@ class Jitted:
             tree.watch = tree.watch or before.watch
             others = [i for i in range(len(before.arrays)) if i not in adopted]
             tree.watch.needed = [] if only_met(tree, tree.reads, before.arrays) else others
-            plain = [before.arrays[i] for i in tree.watch.needed if isinstance(before.arrays[i], np.ndarray)]
+            plain = [before.arrays[i] for i in tree.watch.needed if isa(before.arrays[i], np.ndarray)]
             many = [x for x in plain if x.nbytes > LARGE]
             if many and before.doubt is None:
                 label = label_of(many[0], tree.reads, before.values)

@@ -148,7 +148,7 @@ def power_root(x, y):
 def power_of_root(roots, x, y):
     """Powers from 2 on; of the root alone, or even ones."""
     root = roots[0]
-    if root is None or roots[1] is not None or not is_number(y) or isinstance(y, complex) or y < 2:
+    if root is None or roots[1] is not None or not is_number(y) or type(y) is complex or y < 2:
         return power_root(x, y)
     if y % 2 == 0:
         return root.whole() if y == 2 else power(root.whole(), int(y) // 2)

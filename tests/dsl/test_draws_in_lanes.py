@@ -36,6 +36,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:jit.* runs eagerly from now on")
 @pytest.mark.parametrize("what", FUNCTIONS)
 @pytest.mark.parametrize("transform", [lambda f: f, pa.grad, pa.jit], ids=["plain", "grad", "jit"])
 def test_who_is_drawn_from_is_named_at_the_users_line(what, transform):
