@@ -212,6 +212,10 @@ def hessian(f, argnums=0, allow_int=False):
     return functools.wraps(f)(by_columns(name, _slopes(name, f, argnums, allow_int), argnums, allow_int))
 
 
+def _is_real_number(x):
+    return shape_of(x) == () and dtype_of(x).kind != "c"
+
+
 def _slopes(name, f, argnums, allow_int):
     """`grad` of f where its result is one real number, else `jacrev`, on behalf of the transformation `name`."""
 
@@ -222,7 +226,9 @@ def _slopes(name, f, argnums, allow_int):
             return of_function(lambda *xs: f(*xs, **kwargs), lambda g: _slopes(name, g, argnums, allow_int)(*args))
         pullback, _ = result
         values = [y for y, _ in pullback.outputs]
-        if any(map(inexact, values)) and (len(values) > 1 or shape_of(values[0]) != () or dtype_of(values[0]).kind == "c"):
+        whole = tree.unflatten(pullback.shape, values)
+        one_number = shape_of(whole) == () if is_container(whole) else len(values) == 1 and _is_real_number(values[0])
+        if any(map(inexact, values)) and not one_number:
             return rows(pullback)
         y, index = check_scalar(name, pullback.outputs, pullback.shape)
         return pullback.pull([] if index is None else [(index, one(y))])[0]

@@ -56,7 +56,7 @@ class Reverse(Layer):
         return concrete(self.value)
 
     def made_as(self, other, alike):
-        return same_node(self.run.tape, self.index, other.index, alike)
+        return same_node(self.run.tape, self.index, other.index, alike) and alike(self.value, other.value)
 
     @classmethod
     def target(cls, generic, types):

@@ -21,13 +21,14 @@ from .library import Loading, NoCompiler, warn_once
 from .plan import lowerable
 from .scalars import Unsupported
 from .source import Source, vars_of
+from .values import values_of
 from .within import constants_within, in_row, literals_among
 
 
 def compile_or_run(program):
     """A function of the flat inputs: compiled, or, with one warning, operation by operation."""
     try:
-        return compiled(optimized(program))
+        return compiled(optimized(values_of(program)))
     except (NoCompiler, Unsupported) as error:
         warn_once(error)
         return lambda *leaves: [owned(y) for y in by_operations(program, leaves)]

@@ -239,13 +239,13 @@ def rint(x, /):
     """Nearest whole number, halves to even, element by element, in x's dtype."""
 
 
-def selecting(op, ahead):
+def selecting(op, ahead, tied=equal):
     """Give an operation that returns one of two arguments its derivatives: all goes to the one that is `ahead(x, y)`, half to
-    each where both are equal. They are selected, not multiplied by 0: an argument that lost gets 0 whatever infinite slope
-    comes before or after."""
+    each where both are `tied(x, y)`. They are selected, not multiplied by 0: an argument that lost gets 0 whatever infinite
+    slope comes before or after."""
 
     def mine(dx, x, y):
-        return where(ahead(x, y), dx, where(equal(x, y), multiply(0.5, dx), 0.0))
+        return where(ahead(x, y), dx, where(tied(x, y), multiply(0.5, dx), 0.0))
 
     @op.rule("jvp")
     def jvp(dxs, z, x, y):

@@ -124,8 +124,13 @@ def fmin(x, y, /):
     """The smaller of x and y, element by element; the other one where one is not a number. Equal ones share the derivative."""
 
 
-selecting(fmax, _ahead(greater))
-selecting(fmin, _ahead(less))
+def _tied(x, y):
+    """Both are equal, or no numbers."""
+    return logical_or(equal(x, y), logical_and(isnan(x), isnan(y)))
+
+
+selecting(fmax, _ahead(greater), _tied)
+selecting(fmin, _ahead(less), _tied)
 
 
 # ---------------------------------------------------------------------- nearly equal
