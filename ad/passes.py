@@ -112,7 +112,8 @@ def record(name, f, positions, primals, has_aux=False):
     with ReverseRun(name) as run:
         if type(run.outer) is ForwardRun and run.outer.store is None:
             run.outer.store = begin()
-        seen = [tree.unflatten(shape, run.inputs(xs)) for xs, shape in inputs]
+        seen = [run.inputs(xs) for xs, shape in inputs]
+        seen = [xs[0] if shape is tree.LEAF else tree.unflatten(shape, xs) for xs, (unused, shape) in zip(seen, inputs)]
         followed = len(run.tape)
         results = results_of(run, f, seen, has_aux)
     if results is None:

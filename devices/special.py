@@ -83,7 +83,7 @@ def incomplete_gamma_slope(xp, special):
         a, x = a.astype(np.float64), x.astype(np.float64)
         inside = (a > 0) & (x > 0) & (x < math.inf) & (a < math.inf)
         a1, x1 = xp.where(inside, a, 1.0), xp.where(inside, x, 1.0)
-        tail = (x1 > a1 + 1) | (x1 > LARGEST_SERIES)
+        tail = xp.logical_or(x1 > a1 + 1, x1 > LARGEST_SERIES)
         y = series(xp.where(tail, 1.0, a1), xp.where(tail, 1.0, x1), order)
         if bool(xp.any(tail)):
             y = xp.where(tail, integral(xp.where(tail, a1, 1.0), xp.where(tail, x1, 3.0), order), y)

@@ -266,7 +266,7 @@ class Run:
                 "suspended inside one must be finished before it ends"
             )
         refusal, self.refusal = self.refusal, None
-        why = reason(error, traceback, refusal, is_library)
+        why = None if error is None else reason(error, traceback, refusal, is_library)
         if why is not None:
             raise why.with_traceback(traceback) from None
 

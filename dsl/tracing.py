@@ -160,7 +160,8 @@ class TraceRun(Run):
 
     def __enter__(self):
         super().__enter__()
-        self.around = [(run, run.inner) for run in (*open_runs()[1:], *standing)] if self.captures else []
+        whole = [] if self.answers else standing  # under jit a graph is made as the function makes it
+        self.around = [(run, run.inner) for run in (*open_runs()[1:], *whole)] if self.captures else []
         self._capture_from_around()
         return self
 
