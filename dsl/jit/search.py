@@ -147,6 +147,8 @@ class Search:
             self.doubts(value, label)
         within = lambda name, part: self.inside((*path, name, id(part)), self.bound(part), part, f"{bare(label)}.{name}")
         if isinstance(value, types.FunctionType):
+            if path in self.places:
+                self.definition(path, text, value, label)
             self.function(path, text, value, label)
         elif isinstance(value, types.MethodType):
             within("function", value.__func__)
@@ -155,6 +157,7 @@ class Search:
             self.method_in_c(path, value, label)
         elif isinstance(value, functools.partial):
             within("func", value.func)
+            self.objects.append((path, text, value, label))
             for part in (value.args, value.keywords):
                 self.visit((*path, id(part)), self.bound(part), part, f"an argument of the partial {label}")
         elif isinstance(value, ContextVar):
@@ -214,6 +217,8 @@ class Search:
         if not self.fixed(cls.__module__):
             self.objects.append((path, text, value, label))
             self.methods(path, cls, cls is value)
+            if cls is value and not self.fixed(type(value).__module__):  # a class whose class is the user's
+                self.methods((*path, "class"), type(value), False)
 
     def doubts(self, value, label):
         """Raise Doubt for what gives something else each time."""
@@ -237,6 +242,23 @@ class Search:
                     self.function((*path, name, id(part)), self.bound(part), part, part.__qualname__)
 
     # ------------------------------------------------------------------ functions
+    def definition(self, path, text, f, label):
+        """What may be replaced of a function: its attributes, and, of the user's, its code and default values."""
+        if (id(f), "definition") in self.followed or self.fixed(f.__module__):
+            return
+        self.followed.add((id(f), "definition"))
+        path = (*path, "of the function")
+        self.objects.append((path, text, f, label))
+        if is_ours(f.__code__):
+            return
+        self.place((*path, "__code__"), f"getattr({text}, '__code__', MISSING)", f"{bare(label)}.__code__")
+        if f.__defaults__:
+            read = f"Same(getattr({text}, '__defaults__', MISSING))"
+            self.place((*path, "__defaults__"), read, f"{bare(label)}.__defaults__")
+        for name in f.__kwdefaults__ or ():
+            read = f"(getattr({text}, '__kwdefaults__', 0) or {{}}).get({name!r}, MISSING)"
+            self.visit((*path, "__kwdefaults__", name), read, f.__kwdefaults__[name], f"a default value of {bare(label)}")
+
     def function(self, path, text, f, label):
         if (f.__code__, id(f.__closure__)) in self.followed:
             return
@@ -334,6 +356,8 @@ class Search:
 
     def names_for(self, o):
         path, text, value, label = o
+        if self.guarded and isinstance(value, types.FunctionType) and (*path, "count") not in self.places:
+            self.place((*path, "count"), f"len(getattr({text}, '__dict__', ()))", f"the attributes of {bare(label)}")
         if not self.whole or isinstance(value, types.ModuleType):
             return list(self.names)
         if (*path, "vars") not in self.places:
@@ -345,34 +369,40 @@ class Search:
 
     def attribute(self, path, text, value, name, label):
         read, writer = f"getattr({text}, {name!r}, MISSING)", f"setattr({text}, {name!r}, new)"
-        if name in own(value):
+        if name in own(value) and not isinstance(value, type):
             self.visit(path, read, found(value, name), label, writer)
             return
+        if isinstance(value, types.FunctionType):
+            if name in self.stored and not name.startswith("__"):
+                self.visit(path, read, MISSING, label, writer)
+            return
         cls = value if isinstance(value, type) else type(value)
-        known = [vars(base)[name] for base in cls.__mro__ if name in vars(base)]
+        bases = (*cls.__mro__, *type(value).__mro__) if cls is value and type(value) is not type else cls.__mro__
+        known = [vars(base)[name] for base in bases if name in vars(base)]
         if not known and (self.guarded or name in self.stored) and not (name.startswith("__") and name.endswith("__")):
             self.visit(path, f"found({text}, {name!r})", found(value, name), label, writer)
         for i, part in enumerate(known):  # those of base classes, for super()
             if i == 0:
-                self.replaceable(path, text, part, name, label, cls)
+                self.replaceable(path, text, part, name, label, cls, value)
             for behind in ("fget", "func", "__func__"):  # of a property, a cached property, a static method
                 part = getattr(part, behind, part)
             if isinstance(part, types.FunctionType):
                 self.resolved[name] = False
+                self.definition((*path, id(part)), self.bound(part), part, part.__qualname__)
                 self.function((*path, id(part)), self.bound(part), part, part.__qualname__)
             elif isinstance(part, types.MemberDescriptorType) or not hasattr(type(part), "__get__"):
                 if i == 0:
                     self.visit(path, read, getattr(value, name, MISSING), label, writer)
-            elif not self.fixed(type(part).__module__):  # a descriptor of the user's
+            else:  # a descriptor
                 self.inside((*path, id(part)), self.bound(part), part, label)
 
-    def replaceable(self, path, text, part, name, label, cls):
+    def replaceable(self, path, text, part, name, label, cls, value):
         """What a class says of an attribute, which may be replaced there, and on the object itself."""
         if isinstance(part, (types.FunctionType, staticmethod, classmethod)) and not self.fixed(cls.__module__):
             self.place(path, f"getattr({text}, {name!r}, MISSING)", label)
         elif isinstance(part, (property, functools.cached_property)) and (id(cls), name) not in self.places:
             self.place((id(cls), name), f"getattr({self.bound(cls)}, {name!r}, MISSING)", label)
-        if isinstance(part, functools.cached_property):  # what it has found, which f may find
+        if isinstance(part, functools.cached_property) and cls is not value:  # what it has found, which f may find
             self.space["own"] = own
             self.caches.add((*path, "found"))
             self.place((*path, "found"), f"own({text}).get({name!r}, MISSING)", label)
