@@ -10,7 +10,8 @@ import numpy as np
 
 from ..dispatch import Layer, isa, tree
 from ..dsl.jit.contents import BUFFERS, SETS, bits, holds, parts
-from ..dsl.jit.search import Search, is_constant
+from ..dsl.jit.libraries import is_constant
+from ..dsl.jit.search import Search
 from .checksums import checksum, layers
 
 UNNAMED = ("f", "function", "self", "leaf", "get", "itself")  # steps of a path that say nothing to the user

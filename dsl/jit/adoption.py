@@ -12,8 +12,8 @@ import numpy as np
 
 from ..tracing import Traced
 from .attributes import content
+from .libraries import is_ours
 from .reads import state
-from .search import is_ours
 
 
 class NotFollowed(BaseException):

@@ -22,8 +22,22 @@ OUTSIDE = ("os", "posix", "nt", "genericpath", "glob", "shutil", "tempfile", "so
 FILES = {(np, "load"), (np, "loadtxt"), (np, "genfromtxt"), (np, "fromfile"), (np, "memmap"), (builtins, "input")}
 HIDDEN = {(builtins, "eval"), (builtins, "exec"), (builtins, "globals"), (builtins, "__import__"),
           (importlib, "import_module"), (importlib, "reload"), (sys, "_getframe"), (sys, "modules")}  # fmt: skip
-WHOLE = ("random", "secrets", "time", "uuid", "os", "datetime", "importlib", "sys")  # modules that have such functions
-PATHS = ("exists", "read_text", "read_bytes", "open", "stat", "iterdir", "glob", "rglob", "is_file", "is_dir")
+SETTINGS = (("numpy", "geterr"), ("numpy", "geterrcall"), ("numpy", "getbufsize"), ("numpy", "get_printoptions"),
+            ("sys", "getrecursionlimit"), ("locale", "getlocale"))  # fmt: skip
+SHARED = ("queue", "_queue", "asyncio.queues", "multiprocessing.queues", "multiprocessing.connection")  # modules
+WHOLE = (
+    "random",
+    "secrets",
+    "time",
+    "uuid",
+    "os",
+    "datetime",
+    "importlib",
+    "sys",
+    "pathlib",
+)  # modules that have such functions
+PATHS = ("exists", "read_text", "read_bytes", "open", "stat", "lstat", "iterdir", "glob", "rglob", "walk", "is_file", "is_dir",
+         "is_symlink", "readlink", "resolve", "absolute", "cwd", "home", "owner", "samefile")  # fmt: skip
 
 
 def generators():
@@ -38,12 +52,18 @@ def changing(value, called=False):
     owner = value.__self__ if isinstance(value, (types.BuiltinFunctionType, types.MethodType)) else None
     if isinstance(value, generators()) or isinstance(owner, generators()):
         return "draws random numbers", NOISE
-    if isinstance(value, type) and issubclass(value, generators()) or value is np.random.default_rng:
+    seeded = value is np.random.default_rng or value is np.random.SeedSequence
+    if seeded or isinstance(value, type) and issubclass(value, generators()):
         return ("makes a generator from a new seed", NOISE) if called else None
     if isinstance(value, os._Environ):
         return "is the process's environment", ARGUMENT
     if value is sys.modules:
         return "leads to anything", NAMED
+    kinds = {base.__module__ for base in type(value).__mro__}
+    if not kinds.isdisjoint(SHARED):
+        return "gives what others put into it", ARGUMENT
+    if "_ctypes" in kinds and not isinstance(value, type) and not callable(value):
+        return "is memory that C code may write to", ARGUMENT
     if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
         return None
     module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
@@ -51,6 +71,8 @@ def changing(value, called=False):
         return "draws random numbers", NOISE
     if module == "time" and name in CLOCKS or isinstance(owner, type) and issubclass(owner, date) and name in TODAY:
         return "asks a clock", ARGUMENT
+    if (module, name) in SETTINGS:
+        return "asks for a setting of the process", ARGUMENT
     if _is_among(HIDDEN, value, name):
         return "reads what jit cannot see", NAMED
     if module in OUTSIDE and not isinstance(value, type) or _is_among(FILES, value, name):
@@ -72,10 +94,23 @@ def along(value, attributes, called, names):
             return attributes[:i], *found
         if isinstance(value, pathlib.Path) and not last and attributes[i] in PATHS:
             return attributes[: i + 1], "asks for what lies outside the program", ARGUMENT
+        later = of_class(value, names) if last and isinstance(value, type) else None
+        if later is not None:
+            return (*attributes, *later[0]), *later[1:]
         if last or not isinstance(value, (types.ModuleType, type)):
             break
         value = getattr(value, attributes[i], None)
     return of_module(value, names, attributes) if last and isinstance(value, types.ModuleType) else None
+
+
+def of_class(cls, names):
+    """The same for a class of a library whose objects the code may make, and use by any of the names in it."""
+    used = [name for name in PATHS if name in names] if issubclass(cls, pathlib.PurePath) else []
+    if used:
+        return (used[0],), "asks for what lies outside the program", ARGUMENT
+    if cls is np.datetime64 and not {"now", "today"}.isdisjoint(names):
+        return (), "asks a clock", ARGUMENT
+    return None
 
 
 def of_module(module, names, attributes=()):
@@ -88,6 +123,9 @@ def of_module(module, names, attributes=()):
         found = changing(vars(module).get(name))
         if found is not None:
             return (*attributes, name), *found
+        later = of_class(vars(module)[name], names) if isinstance(vars(module).get(name), type) else None
+        if later is not None:
+            return (*attributes, name, *later[0]), *later[1:]
     if module.__name__ == "datetime" and not set(TODAY).isdisjoint(names):
         return (*attributes, "datetime"), "asks a clock", ARGUMENT
     return None

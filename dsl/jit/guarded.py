@@ -6,7 +6,7 @@ import dis
 import functools
 import sys
 
-from .search import is_ours
+from .libraries import is_ours
 
 
 def called(f, args, kwargs):

@@ -12,14 +12,16 @@ import types
 import weakref
 from collections import deque
 from contextvars import ContextVar
+from pathlib import PurePath
 
 import numpy as np
 
-from ...dispatch import Container, Layer, is_library, isa, tree
+from ...dispatch import Container, Layer, isa, tree
 from .attributes import MISSING, content, found, own, slots_of
 from .bytecode import EDITS, facts
 from .changing import ARGUMENT, along, changing, of_module
 from .contents import holds, parts
+from .libraries import given, installed, is_constant, is_ours, never_changes
 
 LIBRARY = __name__.partition(".")[0]
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
@@ -117,7 +119,8 @@ class Search:
             name = label.rpartition(" ")[2]
             if not (self.fixed(value.__name__) and name in (*ALIASES, value.__name__.rpartition(".")[2])):
                 self.place((*path, "module"), f"Same({text})", label, writer)
-            if not self.fixed(value.__name__):
+            if not self.fixed(value.__name__) or (id(value), "module") not in self.followed:
+                self.followed.add((id(value), "module"))
                 self.objects.append((path, self.bound(value), value, value.__name__))
             return
         self.inside(path, self.place(path, text, label, writer), value, label)
@@ -173,6 +176,8 @@ class Search:
         elif isinstance(value, type) or not self.fixed(type(value).__module__):
             self.thing(path, text, value, label)
         else:
+            if isinstance(value, PurePath):
+                self.chains.append((bare(label), type(value), (), False))
             self.of_library(path, text, value, label)
 
     def of_library(self, path, text, value, label):
@@ -369,6 +374,8 @@ class Search:
 
     def attribute(self, path, text, value, name, label):
         read, writer = f"getattr({text}, {name!r}, MISSING)", f"setattr({text}, {name!r}, new)"
+        if isinstance(value, types.ModuleType) and self.fixed(value.__name__) and not given(value, name, self.fixed):
+            return
         if name in own(value) and not isinstance(value, type):
             self.visit(path, read, found(value, name), label, writer)
             return
@@ -418,27 +425,3 @@ def bare(label):
 def builtins_of(f):
     space = f.__globals__.get("__builtins__", {})
     return vars(space) if isinstance(space, types.ModuleType) else space
-
-
-@functools.cache
-def installed(package):
-    """Whether a package, by its name, is Python's own or installed beside it."""
-    if package in sys.stdlib_module_names:
-        return package != "__main__"
-    file = getattr(sys.modules.get(package), "__file__", None) or ""
-    return "site-packages" in file or "dist-packages" in file
-
-
-def is_ours(code):
-    """Whether code is the library's, and in a file."""
-    return not code.co_filename.startswith("<") and is_library(code.co_filename)
-
-
-def never_changes(value):
-    """Whether a value is a constant, or a tuple of them."""
-    return all(map(never_changes, value)) if type(value) is tuple else is_constant(value)
-
-
-def is_constant(value):
-    """Whether a value is one that never changes and counts by what it is."""
-    return value is None or isa(value, (bool, int, float, complex, str, bytes))

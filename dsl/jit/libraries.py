@@ -1,0 +1,51 @@
+"""What stays as it is, and what users may change of it: constants, and modules of libraries."""
+
+import functools
+import sys
+import types
+
+import numpy as np
+
+from ...dispatch import is_library, isa
+from .contents import holds
+
+# Constants of modules that do not list their names
+CONSTANTS = ("pi", "e", "tau", "inf", "nan", "maxsize", "byteorder", "version", "version_info", "platform")
+
+
+@functools.cache
+def installed(package):
+    """Whether a package, by its name, is Python's own or installed beside it."""
+    if package in sys.stdlib_module_names:
+        return package != "__main__"
+    file = getattr(sys.modules.get(package), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
+def is_ours(code):
+    """Whether code is the library's, and in a file."""
+    return not code.co_filename.startswith("<") and is_library(code.co_filename)
+
+
+def given(module, name, fixed):
+    """Whether a library's module has a value under a name that may change: what a user set there, and lists of its own. fixed:
+    says of the name of a module whether it stays."""
+    value = vars(module).get(name)
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] == module.__name__.partition(".")[0]
+    if name.startswith("__") or name in CONSTANTS or name in getattr(module, "__all__", ()) or value is sys.modules:
+        return False
+    if isinstance(value, (types.FunctionType, type)):
+        return not fixed(value.__module__)
+    plain = value is not None and is_constant(value) or isa(value, np.ndarray) or holds(type(value))
+    return plain or not fixed(type(value).__module__)
+
+
+def never_changes(value):
+    """Whether a value is a constant, or a tuple of them."""
+    return all(map(never_changes, value)) if type(value) is tuple else is_constant(value)
+
+
+def is_constant(value):
+    """Whether a value is one that never changes and counts by what it is."""
+    return value is None or isa(value, (bool, int, float, complex, str, bytes))
