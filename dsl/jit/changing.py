@@ -25,17 +25,8 @@ HIDDEN = {(builtins, "eval"), (builtins, "exec"), (builtins, "globals"), (builti
 SETTINGS = (("numpy", "geterr"), ("numpy", "geterrcall"), ("numpy", "getbufsize"), ("numpy", "get_printoptions"),
             ("sys", "getrecursionlimit"), ("locale", "getlocale"))  # fmt: skip
 SHARED = ("queue", "_queue", "asyncio.queues", "multiprocessing.queues", "multiprocessing.connection")  # modules
-WHOLE = (
-    "random",
-    "secrets",
-    "time",
-    "uuid",
-    "os",
-    "datetime",
-    "importlib",
-    "sys",
-    "pathlib",
-)  # modules that have such functions
+# modules that have such functions
+WHOLE = ("random", "secrets", "time", "uuid", "os", "datetime", "importlib", "sys", "pathlib")
 PATHS = ("exists", "read_text", "read_bytes", "open", "stat", "lstat", "iterdir", "glob", "rglob", "walk", "is_file", "is_dir",
          "is_symlink", "readlink", "resolve", "absolute", "cwd", "home", "owner", "samefile")  # fmt: skip
 
