@@ -150,7 +150,7 @@ class Search:
             self.doubts(value, label)
         within = lambda name, part: self.inside((*path, name, id(part)), self.bound(part), part, f"{bare(label)}.{name}")
         if isinstance(value, types.FunctionType):
-            if path in self.places:
+            if path[0] != "f" or any([path[:k] in self.places for k in range(2, len(path) + 1)]):  # not f itself
                 self.definition(path, text, value, label)
             self.function(path, text, value, label)
         elif isinstance(value, types.MethodType):
@@ -249,9 +249,10 @@ class Search:
     # ------------------------------------------------------------------ functions
     def definition(self, path, text, f, label):
         """What may be replaced of a function: its attributes, and, of the user's, its code and default values."""
-        if (id(f), "definition") in self.followed or self.fixed(f.__module__):
+        key = id(f), path[0] == "argument", "definition"
+        if key in self.followed or self.fixed(f.__module__):
             return
-        self.followed.add((id(f), "definition"))
+        self.followed.add(key)
         path = (*path, "of the function")
         self.objects.append((path, text, f, label))
         if is_ours(f.__code__):
