@@ -29,6 +29,7 @@ CALM = (*[name for name in FIXED if name != "scipy"], "collections", "types", "e
 MOST = 2000  # places that are looked for
 NAMESPACES = (("types", "SimpleNamespace"), ("argparse", "Namespace"))  # classes that stay as they are; their objects do not
 CREATION = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__", "__reduce__", "__setstate__")
+FUNCTIONS = (types.FunctionType, functools.partial)
 METHODS = (types.BuiltinFunctionType, types.MethodWrapperType)  # in C
 ALIASES = ("np", "pa", "sp", "plt")  # names of modules that nobody gives to anything else
 
@@ -150,7 +151,7 @@ class Search:
             self.doubts(value, label)
         within = lambda name, part: self.inside((*path, name, id(part)), self.bound(part), part, f"{bare(label)}.{name}")
         if isinstance(value, types.FunctionType):
-            if path[0] != "f" or any([path[:k] in self.places for k in range(2, len(path) + 1)]):  # not f itself
+            if not self.is_f(path):
                 self.definition(path, text, value, label)
             self.function(path, text, value, label)
         elif isinstance(value, types.MethodType):
@@ -160,7 +161,8 @@ class Search:
             self.method_in_c(path, value, label)
         elif isinstance(value, functools.partial):
             within("func", value.func)
-            self.objects.append((path, text, value, label))
+            if not self.is_f(path):
+                self.objects.append((path, text, value, label))
             for part in (value.args, value.keywords):
                 self.visit((*path, id(part)), self.bound(part), part, f"an argument of the partial {label}")
         elif isinstance(value, ContextVar):
@@ -247,6 +249,10 @@ class Search:
                     self.function((*path, name, id(part)), self.bound(part), part, part.__qualname__)
 
     # ------------------------------------------------------------------ functions
+    def is_f(self, path):
+        """Whether a path leads to f itself, or to what it wraps: not through a place."""
+        return path[0] == "f" and not any([path[:k] in self.places for k in range(2, len(path) + 1)])
+
     def definition(self, path, text, f, label):
         """What may be replaced of a function: its attributes, and, of the user's, its code and default values."""
         key = id(f), path[0] == "argument", "definition"
@@ -362,7 +368,7 @@ class Search:
 
     def names_for(self, o):
         path, text, value, label = o
-        if self.guarded and isinstance(value, types.FunctionType) and (*path, "count") not in self.places:
+        if self.guarded and isinstance(value, FUNCTIONS) and (*path, "count") not in self.places:
             self.place((*path, "count"), f"len(getattr({text}, '__dict__', ()))", f"the attributes of {bare(label)}")
         if not self.whole or isinstance(value, types.ModuleType):
             return list(self.names)
@@ -380,7 +386,7 @@ class Search:
         if name in own(value) and not isinstance(value, type):
             self.visit(path, read, found(value, name), label, writer)
             return
-        if isinstance(value, types.FunctionType):
+        if isinstance(value, FUNCTIONS):
             if name in self.stored and not name.startswith("__"):
                 self.visit(path, read, MISSING, label, writer)
             return
