@@ -114,6 +114,19 @@ def test_containers_as_arguments(made):
             same(f(x3, c), x3 * c["a"] + len(c))
 
 
+def test_functions_as_arguments():
+    def h(x, a=1.0):
+        return x * a
+
+    h.w = 1.0
+    g = pa.jit(lambda h, x: h(x) * h.w)
+    same(g(h, x3), x3)
+    h.w = 5.0
+    same(g(h, x3), 5 * x3)
+    h.__defaults__ = (2.0,)
+    same(g(h, x3), 10 * x3)
+
+
 def test_static_arguments_with_equality_of_their_own():
     class Size:
         def __init__(self, n, scale):
