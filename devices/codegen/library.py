@@ -121,12 +121,13 @@ def _made_and_ready(text, words):
         probing = threading.Thread(target=probes.settle, args=(words, cache()), name="polyad tries its compiler")
         probing.start()
     tried = _flags_of(words)
+    first = len(flag_sets(words)) - len(tried)
     try:
-        for k, flags in enumerate(tried):
+        for k, flags in enumerate(tried, first):
             key = key_of(text, words, flags)
             found, complaint = _made(key, words, flags, text)
             if found is not None:
-                _state["flags"][words] = _state["flags"].get(words, 0) + k
+                _state["flags"][words] = k
                 break
     finally:
         if serving is not None and runtime.serves(text):

@@ -75,8 +75,9 @@ def text_of(finding):
     for i in call.places:
         given[i] = Name(next(left))
     arguments = [repr(a) for a in pa.tree.unflatten(call.structure, given)] + [f"{k}={v!r}" for k, v in call.params.items()]
-    function = f"pa.{operations[case.name].card.public}"
-    if case.name not in operations:
+    if case.name in operations:
+        function = f"pa.{operations[case.name].card.public}"
+    else:
         lines.insert(0, "import runpy\n")
         function = f"runpy.run_path('tests/fuzz/programs.py')['PROGRAMS'][{case.name!r}][0]"
     lines += [f"f = lambda {', '.join(names)}: {function}({', '.join(arguments)})"]
