@@ -136,7 +136,8 @@ def _of_two(generic, mine):
     """The rule (dx, dy, z, x, y) -> dz of an operation of two arrays, or None."""
     card, op = generic.card, generic.function
     if "jvp" in card.rules:
-        return None
+        rule = card.rules["jvp"]
+        return (lambda dx, dy, z, x, y: rule((dx, dy), z, x, y)) if card.kind == "elementwise" else None
     if card.kind == "bilinear":
         if not mine[1]:
             return lambda dx, dy, z, x, y: op(dx, y)

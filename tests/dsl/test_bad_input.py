@@ -72,7 +72,9 @@ UNARY = [pa.sin, pa.negative, pa.sum, pa.mean, pa.max, pa.prod, pa.all, pa.trans
 
 
 @pytest.mark.parametrize("f", UNARY)
-@pytest.mark.parametrize("what", [[1.0, 2.0], (1.0, 2.0), [[1.0]], "text", None, {"a": 1}, object(), b"1"], ids=repr)
+@pytest.mark.parametrize(
+    "what", [[1.0, 2.0], (1.0, 2.0), [[1.0]], "text", None, {"a": 1}, object(), b"1"], ids=lambda w: type(w).__name__
+)
 def test_what_is_no_array(f, what):
     with pytest.raises(pa.MethodError) as found:
         f(what)
