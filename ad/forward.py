@@ -3,10 +3,11 @@
 from functools import partial
 
 from ..dispatch import Layer, Run, captured, check_level, check_runs, settled, several, snapshot
+from ..dispatch.standing import set_class
 from ..dsl.avals import dtype_of
 from ..dsl.batching import concrete
 from ..dsl.ops.create import zeros_like
-from ..dsl.slopes import say
+from ..dsl.slopes import look_for_lost, say
 from .forward_rules import forward_rule
 from .pushes import pushed
 from .recycled import computed
@@ -42,6 +43,7 @@ class Dual(Layer):
         if not differentiable(generic) and not generic.rules:
             return captured(generic, whose, unfollowed(cls, generic, types))
         rule = forward_rule(generic)
+        loses = "lost_ahead" in generic.card.rules
         made = partial(computed, generic.function) if generic.arity in (1, 2) and not generic.params else spread
 
         def run(*args, **params):
@@ -56,7 +58,11 @@ class Dual(Layer):
                 return y
             check_level(generic, dy, cls)
             if isinstance(y, tuple):
-                return several(y, [part(v, t, r) for v, t in zip(y, dy, strict=True)])
+                parts = [part(v, t, r) for v, t in zip(y, dy, strict=True)]
+                if loses:
+                    dxs = tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)])
+                    unread(parts, lambda: look_for_lost(generic, "lost_ahead", dxs, y, xs, params))
+                return several(y, parts)
             return cls(y, match_tangent(dy, y, generic.name), r)
 
         def part(v, t, r):
@@ -65,6 +71,52 @@ class Dual(Layer):
         target = sharing(cls, generic, run) if shares(generic) else run
         quick = pushed(generic, mine)
         return quick(target, cls) if quick else captured(generic, whose, target)
+
+
+class Unread(Dual):
+    """One of several results of an operation, before something is made of it.
+
+    `root` is (what to call once results with two numbers of axes, values and vectors, are read; those read so far).
+    """
+
+    __slots__ = ()
+    companion = Dual
+
+    @classmethod
+    def lift(cls, generic, types):
+        return cls.target(generic, types)
+
+    @classmethod
+    def target(cls, generic, types):
+        mine, counts = [t is cls for t in types], differentiable(generic)
+
+        def again(*args, **params):
+            return generic.spread(*[a.read(counts) if m else a for a, m in zip(args, mine, strict=True)], **params)
+
+        return again
+
+    def read(self, counts=True):
+        """The value as one that is read. counts: whether a derivative is."""
+        known = getattr(self, "root", None)
+        value = Dual[self.depth](self.primal, self.tangent, self.run)
+        if known is not None and counts:
+            look, ndims = known
+            last = value.ndim not in ndims and len(ndims) == 1
+            ndims.add(value.ndim)
+            set_class(self, Dual[self.depth])
+            self.root = None
+            if last:
+                look()
+        return value
+
+
+def unread(parts, look):
+    """Let values of forward mode call `look` if values and vectors are read both."""
+    known = look, set()
+    for x in parts:
+        if isinstance(x, Dual):
+            set_class(x, Unread[x.depth])
+            x.root = known
 
 
 class ForwardRun(Run):
@@ -101,6 +153,8 @@ class ForwardRun(Run):
     def unwrap(self, x):
         """(value, tangent or None) of a result of the function."""
         x = settled(x)
+        if type(x) is Unread[self.depth]:
+            x = x.read()
         if type(x) is Dual[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)

@@ -16,6 +16,7 @@ from ..dsl.axes import enclosing_axes
 from ..dsl.batching import concrete
 from ..dsl.debugging import watching
 from ..dsl.ops.create import zeros_like
+from ..dsl.slopes import look_for_lost
 from .nodes import PART, Joint
 from .origins import noting, watched_walk
 from .owned import Own
@@ -266,16 +267,13 @@ def rule_for(generic, i, same_space=False, large=False):
     if rule is nothing:
         return rule
     if rule is None:
-        rule = _alone(_transposed(generic, [i]))
+        transposed = _transposed(generic, [i])
+        rule = lambda ct, y, *xs, **params: transposed(ct, y, *xs, **params)[0]
     elif not same_space:
         rule = matched(rule, i, generic)
     if reads_values(generic, i):
         readers[rule] = name
     return rule
-
-
-def _alone(rule):
-    return lambda ct, y, *xs, **params: rule(ct, y, *xs, **params)[0]
 
 
 def _transposed(generic, places, jvp=None):
@@ -290,6 +288,8 @@ def _transposed(generic, places, jvp=None):
         ) from error
 
     def vjp(ct, y, *xs, **params):
+        look_for_lost(generic, "lost_back", ct, y, xs, params)
+
         def tangent(*followed):
             dxs = [None] * len(xs)
             for i, dx in zip(places, followed, strict=True):

@@ -166,7 +166,8 @@ def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=Non
 
 
 RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "add_to", "batch", "neutral", "trace", "taylor",
-         "depends", "lift", "pull", "root", "of_root", "enter", "prune", "layered", "inline", "code", "lanes", "steps")
+         "depends", "lift", "pull", "root", "of_root", "lost_back", "lost_ahead", "enter", "prune", "layered", "inline", "code",
+         "lanes", "steps")
 
 
 def _is_ours(prototype):

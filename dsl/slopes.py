@@ -1,4 +1,4 @@
-"""Second derivatives through a slope that is a convention: said once per place, and raised under `debug_conventions`.
+"""Derivatives that a convention may have cost something: said once per place, and raised under `debug_conventions`.
 
 A slope at a point without one (0 of `sqrt`, `abs`, `hypot` at 0) is finite by convention. Differentiated again it may stand for
 a smooth whole whose second derivative it is not, and nobody can tell from the number.
@@ -21,9 +21,18 @@ ADVICE = (
     "norm(x)**2), or keep away from that point"
 )
 
+LOST = (
+    "{}: a derivative comes through vectors of equal values, whose turn among each other counts as 0, a convention: of "
+    "(v * h(w)) @ v.T and its kin, smooth functions of the matrix, the slope between equal values is lost. Use an operation on "
+    "the matrix (expm, matrix_power, inv, solve, pinv, cholesky, svdvals, eigvalsh), or set the values apart, as by "
+    "x + 1e-6 * diag(arange(n)). What reads the whole space of equal values alone, such as a projection onto it, loses nothing"
+)
+
 
 class debug_conventions:
-    """Raise ConventionError where a slope that is a convention is differentiated again, instead of a warning once per place.
+    """Raise ConventionError where a convention may cost a derivative something, instead of a warning once per place.
+
+    That is where a slope that is one is differentiated again, and where functions of equal eigenvalues and their vectors are.
 
     on: whether to raise. Used as a function it sets that from here on, as a context manager for a block; it holds for this
     thread, and for programs that are traced while it is on.
@@ -66,6 +75,26 @@ def _watch(name, here, y, point):
 
 
 watchers.append(_watch)
+
+
+def look_for_lost(generic, which, given, y, xs, params):
+    """Say it where functions of values and vectors lose a slope: by the card's rule `which`, if it has one (ops/ties.py).
+
+    given: what comes in, cotangents of y or tangents of xs. A program is looked at under `debug_conventions`.
+    """
+    rule = generic.card.rules.get(which)
+    if rule is None:
+        return
+    traced = any([isinstance(part, Traced) for x in (*given, *y, *xs) if x is not None for part in layers_of(x)])
+    if traced and not _raises.get():
+        return
+    here = rule(given, y, *xs, **params)
+    if here is None:
+        return
+    if traced:
+        _check_in_program(LOST.format(generic.name), here)
+    elif np.any(host_copy(bottom(here))):
+        say(LOST.format(generic.name))
 
 
 def say(text):

@@ -14,7 +14,7 @@ from ..avals import Aval, shape_of
 from ..card import case, complex_normal, composite, normal, opaque
 from ..roots import at_convention
 from .arithmetic import add, divide, multiply, over_or_zero, subtract
-from .compare import equal, greater, less_equal, where
+from .compare import equal, greater, less_equal, logical_and, logical_or, not_equal, where
 from .complex import abs, conj, imag, is_complex, real, stop_gradient
 from .create import eye_like
 from .linalg import matmul
@@ -29,9 +29,10 @@ from .matrices import (
     strict_lower,
 )
 from .rearrange import triu
-from .reduce import max, sum
+from .reduce import any, max, sum
 from .shape import concatenate, expand_dims, matrix_transpose
 from .solve import solve_triangular
+from .ties import both, counted, lost_back, somewhere, tied, tied_pairs, unsymmetric
 
 
 def tall_or_wide(kind=normal):
@@ -197,7 +198,8 @@ def svd(x, /, full_matrices=True):
     square have no derivative, use full_matrices=False). Raises ShapeError.
 
     Vectors are defined up to a sign (phase, if complex), so only what does not depend on it has a meaning. Equal singular
-    values: their vectors may be turned among each other, on both sides alike, and the derivative by such a turn counts as 0.
+    values: their vectors may be turned among each other, on both sides alike, and the derivative by such a turn counts as 0:
+    of (u * h(s)) @ vh the slope between equal values is lost, with a ConventionWarning.
     """
 
 
@@ -217,11 +219,9 @@ def _singular_values(name, x):
 def reciprocal_gaps(s):
     """1 / (s[j] - s[i]) as a matrix [i, j], and 0 where the two are equal up to rounding."""
     gaps = subtract(expand_dims(s, -2), expand_dims(s, -1))
-    n = shape_of(s)[-1]
-    if not n:
+    if not shape_of(s)[-1]:
         return gaps
-    size = stop_gradient(max(abs(s), axis=-1, keepdims=True))
-    tie = less_equal(abs(stop_gradient(gaps)), expand_dims(multiply(size, n * np.finfo(real_dtype(s.dtype)).eps), -1))
+    tie = tied(s)
     if isinstance(s, Layer):
         at_convention("singular vectors or eigenvectors", greater(sum(tie, axis=-1), 1), s, "equal values")
     return where(tie, 0.0, divide(1.0, where(tie, 1.0, gaps)))
@@ -264,6 +264,45 @@ def svd_jvp(dxs, y, x, full_matrices=True):
         beyond = adjoint(across)
         dv = add(dv, over_or_zero(subtract(beyond, matmul(v, matmul(vh, beyond))), row))
     return du, ds, adjoint(dv)
+
+
+@svd.rule("lost_back")
+def svd_lost_back(cts, y, x, full_matrices=True):
+    """What turns u and vᴴ alike is free where values are equal, and what turns each where both are 0; so are, in matrices that
+    are not square, the vectors of a value 0."""
+    (ct_u, ct, ct_v), (u, s, vh) = cts, y
+    columns = [] if ct_u is None else [ct_u]
+    columns += [] if ct_v is None else [matrix_transpose(ct_v)]
+
+    def turn():
+        left = None if ct_u is None else matmul(matrix_transpose(u), ct_u)
+        right = None if ct_v is None else conj(matmul(vh, matrix_transpose(ct_v)))
+        return unsymmetric(both(left, right), *columns)
+
+    return lost_back(_free(x, s), ct, columns, turn)
+
+
+def _free(x, s):
+    """Pairs of singular values whose vectors may be turned; [i, i] for a value 0 of matrices that are not square."""
+    pairs, (m, n) = tied_pairs(s), shape_of(x)[-2:]
+    if m == n or not shape_of(s)[-1]:
+        return pairs
+    alone = multiply(eye_like(s, shape_of(s)[-1]), expand_dims(equal(s, 0), -1))
+    alone = equal(alone, 1)
+    if not somewhere(alone):
+        return pairs
+    return alone if pairs is None else logical_or(pairs, alone)
+
+
+@svd.rule("lost_ahead")
+def svd_lost_ahead(dxs, y, x, full_matrices=True):
+    (u, s, vh), dx = y, dxs[0]
+    free = _free(x, s)
+    if free is None:
+        return None
+    p = matmul(matmul(adjoint(u), dx), adjoint(vh))
+    zero = logical_and(equal(expand_dims(s, -1), 0), equal(expand_dims(s, -2), 0))
+    return logical_and(free, logical_or(counted(add(p, adjoint(p)), dx), logical_and(zero, any(not_equal(dx, 0)))))
 
 
 svd.rule("batch")(lanes_lead(svd))

@@ -12,14 +12,16 @@ from ...dispatch import ShapeError
 from ..avals import Aval, shape_of
 from ..card import case, complex_normal, normal, opaque
 from .arithmetic import divide, multiply, square, subtract
-from .compare import equal
+from .compare import equal, logical_and
 from .complex import abs, astype, conj, imag, real
 from .create import eye_like
 from .factorize import reciprocal_gaps
 from .linalg import matmul
 from .matrices import adjoint, check_square, computed_dtype, hermitian_part, lanes_lead, real_dtype
 from .reduce import max, sum
+from .shape import matrix_transpose
 from .solve import solve
+from .ties import counted, lost_back, tied_pairs, unsymmetric
 
 HERMITIAN = {"samples": "the matrices and their tangents must be Hermitian; tests/dsl/test_linalg.py composes it with that"}
 
@@ -42,7 +44,8 @@ def eigh(x, /, UPLO="L"):
     triangle is read. Raises ShapeError.
 
     Equal eigenvalues (up to rounding): derivatives are finite. They are right for what does not depend on the basis of the
-    space that belongs to them nor on how it splits, such as the sum of the eigenvalues or the projection onto all of it.
+    space that belongs to them nor on how it splits, such as the sum of the eigenvalues or the projection onto all of it. Of
+    functions of both, such as (v * h(w)) @ v.T, the slope between equal eigenvalues is lost, with a ConventionWarning.
     """
 
 
@@ -69,6 +72,21 @@ def _values(name, x, UPLO):
     if UPLO not in ("L", "U", "l", "u"):
         raise ShapeError(f"{name}: UPLO={UPLO!r} is neither 'L' nor 'U'")
     return Aval(x.shape[:-1], real_dtype(computed_dtype(name, x)))
+
+
+@eigh.rule("lost_back")
+def eigh_lost_back(cts, y, x, UPLO="L"):
+    (ct, ct_v), (w, v) = cts, y
+    turn = lambda: unsymmetric(matmul(matrix_transpose(v), ct_v), ct_v)
+    return lost_back(tied_pairs(w), ct, [] if ct_v is None else [ct_v], turn)
+
+
+@eigh.rule("lost_ahead")
+def eigh_lost_ahead(dxs, y, x, UPLO="L"):
+    v, pairs = y[1], tied_pairs(y[0])
+    if pairs is None:
+        return None
+    return logical_and(pairs, counted(matmul(adjoint(v), matmul(hermitian_part(dxs[0]), v)), dxs[0]))
 
 
 @eigh.rule("jvp")
@@ -133,6 +151,22 @@ def eigvals_shape(x):
 
 def _on_diagonal(m):
     return sum(multiply(m, eye_like(m, shape_of(m)[-1])), axis=-1)
+
+
+@eig.rule("lost_back")
+def eig_lost_back(cts, y, x):
+    (ct, ct_v), (w, v) = cts, y
+    turn = lambda: counted(matmul(matrix_transpose(v), ct_v), ct_v)  # the vectors of equal values need not be orthogonal
+    return lost_back(tied_pairs(w), ct, [] if ct_v is None else [ct_v], turn)
+
+
+@eig.rule("lost_ahead")
+def eig_lost_ahead(dxs, y, x):
+    v, pairs = y[1], tied_pairs(y[0])
+    if pairs is None:
+        return None
+    m = solve(v, matmul(astype(dxs[0], dtype=v.dtype), v))
+    return logical_and(pairs, counted(m, m))
 
 
 @eig.rule("jvp")

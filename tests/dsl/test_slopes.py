@@ -1,5 +1,6 @@
 """A second derivative through a slope that is a convention is said, once per place, or raised."""
 
+import re
 import warnings
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import polyad as pa
 
-norm = pa.linalg.norm
+linalg, norm = pa.linalg, pa.linalg.norm
 THROUGH = {
     "sqrt": (lambda x: pa.cosh(norm(x)), np.zeros(2)), "abs": (lambda x: pa.sum(pa.cosh(pa.abs(x))), np.array([0.0, 1.0])),
     "power": (lambda x: pa.cosh((x @ x) ** 0.25), np.zeros(2)),
@@ -63,12 +64,138 @@ def test_equal_singular_values():
         u, _, vh = pa.linalg.svd(x)
         return pa.sum(np.arange(4.0).reshape(2, 2) * (u @ vh))
 
-    with pytest.warns(pa.ConventionWarning, match="vectors at equal values, a convention"):
+    with pytest.warns(pa.ConventionWarning, match="vectors (or eigenvectors at|of) equal values"):
         pa.hessian(f)(np.eye(2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pa.grad(f)(np.eye(2))
         pa.hessian(f)(np.diag([1.0, 2.0]))
+
+
+def rebuilt(x):
+    w, v = linalg.eigh(x)
+    return (v * pa.exp(w)[..., None, :]) @ pa.matrix_transpose(v)
+
+
+def rebuilt_svd(x):
+    u, s, vh = linalg.svd(x, full_matrices=False)
+    return (u * s) @ vh
+
+
+def rebuilt_eig(x):
+    w, v = linalg.eig(x)
+    return pa.real((v * w) @ linalg.inv(v))
+
+
+def inverse(x):
+    w, v = np.linalg.eigh(x)
+    return v @ np.diag(1 / w) @ np.linalg.inv(v)
+
+
+def polar(x):
+    u, _, vh = linalg.svd(x, full_matrices=False)
+    return u @ vh
+
+
+def projection(x):
+    w, v = linalg.eigh(x)
+    inside = v[:, w < 1.5]
+    return inside @ inside.T
+
+
+EYE, RECTANGLE = np.eye(3), np.array([[1.0, 0], [0, 0], [0, 0]])
+LOSES = {
+    "eigh": (rebuilt, EYE), "at 0": (rebuilt, 0 * EYE), "some": (rebuilt, np.diag([1.0, 1, 2])), "inverse": (inverse, EYE),
+    "stack": (rebuilt, np.stack([EYE, np.diag([1.0, 2, 3])])), "svd": (rebuilt_svd, EYE), "eig": (rebuilt_eig, EYE),
+    "svd at 0": (rebuilt_svd, RECTANGLE), "wide": (rebuilt_svd, RECTANGLE.T), "float32": (rebuilt, np.eye(3, dtype=np.float32)),
+    "complex": (lambda x: pa.real(rebuilt_svd(x * (1 + 1j))), EYE),
+}  # fmt: skip
+LOSES_NOTHING = {
+    "apart": (rebuilt, np.diag([1.0, 1.001, 2])), "eigenvalues": (lambda x: linalg.eigh(x)[0] ** 2, EYE),
+    "singular values": (lambda x: linalg.svd(x)[1] ** 2, EYE), "eigvalsh": (linalg.eigvalsh, EYE), "polar": (polar, EYE),
+    "projection": (projection, np.diag([1.0, 1.0, 2.0])), "all": (lambda x: (lambda v: v @ v.T)(linalg.eigh(x)[1]), EYE),
+    "others": (lambda x: (lambda w, v: v[:, 2] * w[2])(*linalg.eigh(x)), np.diag([1.0, 1, 2])), "expm": (linalg.expm, EYE),
+    "one column": (rebuilt_svd, np.array([[1.0], [0.0]])), "rank": (rebuilt_svd, np.diag([1.0, 2, 0])),
+}  # fmt: skip
+FIRST = {
+    "reverse": pa.grad, "forward": pa.jacfwd, "jvp": lambda f: lambda x: pa.jvp(f, (x,), (np.ones_like(x),)),
+    "rows": pa.jacrev, "lanes": lambda f: lambda x: pa.vmap(pa.grad(f))(np.stack([x, x])),
+}  # fmt: skip
+
+
+def weighted(f):
+    return lambda x: (lambda y: pa.sum(np.cos(np.arange(y.size)).reshape(y.shape) * y))(f(x))
+
+
+@pytest.mark.parametrize("mode", FIRST)
+@pytest.mark.parametrize("name", LOSES)
+def test_functions_of_values_and_vectors_at_ties(name, mode):
+    """The slope between equal values is lost: said of first derivatives, once, with what to use."""
+    f, x = LOSES[name]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        FIRST[mode](weighted(f))(x)
+    assert [w.category for w in seen] == [pa.ConventionWarning]
+    assert re.match("(eigh|svd|eig): a derivative comes through vectors of equal values.*expm.*svdvals", str(seen[0].message))
+    with pa.debug_conventions(), pytest.raises(pa.ConventionError, match="vectors of equal values"):
+        FIRST[mode](weighted(f))(x)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [(n, m) for n in LOSES_NOTHING for m in FIRST if n != "others" or m not in ("forward", "jvp")]
+)
+def test_nothing_is_lost(name, mode):
+    """Forward mode sees that values and vectors are read, not which of them."""
+    f, x = LOSES_NOTHING[name]
+    with warnings.catch_warnings(), pa.debug_conventions():
+        warnings.simplefilter("error")
+        FIRST[mode](weighted(f))(x)
+
+
+def test_vectors_alone():
+    """What depends on the choice of the basis has a cotangent of the turn; only reverse mode sees it."""
+    with pytest.warns(pa.ConventionWarning, match="eigh: a derivative comes through vectors of equal values"):
+        pa.grad(weighted(lambda x: linalg.eigh(x)[1]))(EYE)
+    with pytest.warns(pa.ConventionWarning, match="svd: a derivative"):
+        pa.grad(weighted(lambda x: linalg.svd(x).U))(EYE)
+
+
+def test_what_is_done_with_unread_results():
+    """Values that wait for being read are like others: returned, written to, in control flow, in programs."""
+    x = np.diag([1.0, 2.0, 3.0])
+    d = np.arange(9.0).reshape(3, 3)
+    d += d.T
+    w, v = pa.jvp(lambda x: linalg.eigh(x), (x,), (d,))[1]
+    np.testing.assert_allclose(w, np.diag(d))
+
+    def written(x):
+        w, v = linalg.eigh(x)
+        w[0] = 5.0
+        v *= 2.0
+        return w, v
+
+    dw, dv = pa.jvp(written, (x,), (d,))[1]
+    np.testing.assert_allclose(dw, [0, *np.diag(d)[1:]])
+    np.testing.assert_allclose(dv, 2 * v)
+    branch = lambda x: (lambda w, v: pa.cond(w[0] > 0, lambda w, v: v * w, lambda w, v: v, w, v))(*linalg.eigh(x))
+    loop = lambda x: (lambda w, v: pa.fori_loop(0, 2, lambda i, c: (c[0], c[1] * c[0]), (w, v))[1])(*linalg.eigh(x))
+    np.testing.assert_allclose(pa.jvp(branch, (x,), (d,))[1], v * np.diag(x) + np.diag(np.diag(d)), atol=1e-12)
+    np.testing.assert_allclose(pa.jvp(loop, (x,), (d,))[1], pa.jvp(pa.jit(loop), (x,), (d,))[1], atol=1e-12)
+    with pytest.warns(pa.ConventionWarning, match="eigh: a derivative"):
+        pa.jvp(lambda x: linalg.eigh(x), (EYE,), (d,))
+
+
+def test_ties_in_programs():
+    """As of slopes: a program says nothing, and raises where it was traced under the switch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pa.jit(pa.grad(weighted(rebuilt)))(EYE)
+    for mode in (pa.grad, pa.jacfwd):
+        with pa.debug_conventions():
+            g = pa.jit(mode(weighted(rebuilt)))
+            g(np.diag([1.0, 2.0, 3.0]))
+            with pytest.raises(pa.ConventionError, match="eigh: a derivative"):
+                g(EYE)
 
 
 def test_programs():
