@@ -20,6 +20,10 @@ ADVICE = (
     "a smooth function of it may have another second derivative: write squared distances as such (sqeuclidean, sum(x**2), "
     "norm(x)**2), or keep away from that point"
 )
+ADVICE_AT_TIES = (
+    "a smooth function of the matrix may have another second derivative: write it in operations on the matrix (trace, "
+    "sum(x**2), det, matrix_power, expm), or set the values apart, as by x + 1e-6 * diag(arange(n))"
+)
 
 LOST = (
     "{}: a derivative comes through vectors of equal values, whose turn among each other counts as 0, a convention: of "
@@ -60,7 +64,8 @@ def _watch(name, here, y, point):
     """Whether a slope that is a convention is differentiated again, and there: see `at_convention`."""
     if not isinstance(y, Layer) or not any([part.follows for part in layers_of(y)]):
         return
-    text = f"a second derivative comes through the slope of {name} at {point}, a convention: {ADVICE}"
+    text = f"a second derivative comes through the slope of {name} at {point}, a convention: "
+    text += ADVICE_AT_TIES if point == "equal values" else ADVICE
     if any([isinstance(part, Traced) for part in layers_of(here)]):
         if _raises.get():
             _check_in_program(text, here)

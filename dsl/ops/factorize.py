@@ -32,7 +32,7 @@ from .rearrange import triu
 from .reduce import any, max, sum
 from .shape import concatenate, expand_dims, matrix_transpose
 from .solve import solve_triangular
-from .ties import both, counted, lost_back, somewhere, tied, tied_pairs, unsymmetric
+from .ties import both, counted, lost_back, somewhere, through_ties, tied, tied_pairs, unsymmetric
 
 
 def tall_or_wide(kind=normal):
@@ -222,8 +222,7 @@ def reciprocal_gaps(s):
     if not shape_of(s)[-1]:
         return gaps
     tie = tied(s)
-    if isinstance(s, Layer):
-        at_convention("singular vectors or eigenvectors", greater(sum(tie, axis=-1), 1), s, "equal values")
+    through_ties("singular vectors or eigenvectors", s)
     return where(tie, 0.0, divide(1.0, where(tie, 1.0, gaps)))
 
 
@@ -323,8 +322,11 @@ svdvals.rule("shape")(lambda x: _singular_values("svdvals", x))
 @svdvals.rule("jvp")
 def svdvals_jvp(dxs, y, x):
     u, s, vh = svd(x, full_matrices=False)
-    ds = real(sum(multiply(matmul(dxs[0], adjoint(vh)), conj(u)), axis=-2))
-    return where(equal(s, 0), 0.0, ds)
+    ds, zero = real(sum(multiply(matmul(dxs[0], adjoint(vh)), conj(u)), axis=-2)), equal(s, 0)
+    through_ties("svdvals", y)
+    if isinstance(y, Layer):
+        at_convention("svdvals", zero, y)
+    return where(zero, 0.0, ds)
 
 
 svdvals.rule("batch")(lanes_lead(svdvals))

@@ -21,7 +21,7 @@ from .matrices import adjoint, check_square, computed_dtype, hermitian_part, lan
 from .reduce import max, sum
 from .shape import matrix_transpose
 from .solve import solve
-from .ties import counted, lost_back, tied_pairs, unsymmetric
+from .ties import counted, lost_back, through_ties, tied_pairs, unsymmetric
 
 HERMITIAN = {"samples": "the matrices and their tangents must be Hermitian; tests/dsl/test_linalg.py composes it with that"}
 
@@ -101,6 +101,7 @@ def eigh_jvp(dxs, y, x, UPLO="L"):
 @eigvalsh.rule("jvp")
 def eigvalsh_jvp(dxs, y, x, UPLO="L"):
     v = eigh(x, UPLO=UPLO)[1]
+    through_ties("eigvalsh", y)
     return real(sum(multiply(conj(v), matmul(hermitian_part(dxs[0]), v)), axis=-2))
 
 
@@ -188,6 +189,7 @@ def eig_jvp(dxs, y, x):
 @eigvals.rule("jvp")
 def eigvals_jvp(dxs, y, x):
     v = eig(x)[1]
+    through_ties("eigvals", y)
     return _on_diagonal(solve(v, matmul(astype(dxs[0], dtype=v.dtype), v)))
 
 

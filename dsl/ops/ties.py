@@ -9,15 +9,17 @@ None where nothing is lost.
 
 import numpy as np
 
-from ...dispatch import layers_of
+from ...dispatch import Layer, layers_of
 from ..avals import dtype_of, shape_of
 from ..libraries import bottom, host_copy
+from ..roots import at_convention
 from .arithmetic import add, multiply, subtract
 from .compare import equal, greater, less_equal, logical_and, logical_or, not_equal
 from .complex import abs, stop_gradient
 from .create import eye_like
 from .matrices import adjoint, real_dtype
 from .reduce import any, max
+from .reduce import sum as count
 from .shape import expand_dims
 
 ROUNDING = 100  # how many times the rounding of a sum counts as 0
@@ -29,6 +31,12 @@ def tied(s):
     gaps = abs(stop_gradient(subtract(expand_dims(s, -2), expand_dims(s, -1))))
     size = stop_gradient(max(abs(s), axis=-1, keepdims=True))
     return less_equal(gaps, expand_dims(multiply(size, n * np.finfo(real_dtype(s.dtype)).eps), -1))
+
+
+def through_ties(name, s):
+    """Say that slopes of `name` are conventions where values s are equal, if they are differentiated again (roots.py)."""
+    if isinstance(s, Layer) and shape_of(s)[-1] > 1:
+        at_convention(name, greater(count(tied(s), axis=-1), 1), s, "equal values")
 
 
 def tied_pairs(s):

@@ -1,9 +1,10 @@
 """Trigonometric and hyperbolic functions and their inverses; angles in radians."""
 
 
-from ...dispatch import Array
+from ...dispatch import Array, Layer
 from ..avals import dtype_of
 from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
+from ..roots import at_convention
 from .arithmetic import add, divide, hypot, multiply, negative, reciprocal, square, subtract
 from .compare import equal, where
 from .exponential import sqrt
@@ -76,6 +77,8 @@ def _over_norm(a, y, x):
     """a / (y² + x²) without over- and underflow of squares, where both are zero: 0."""
     r = hypot(y, x)
     origin = equal(r, 0)
+    if isinstance(r, Layer):
+        at_convention("arctan2", origin, r)
     r = where(origin, 1.0, r)
     return where(origin, 0.0, divide(divide(a, r), r))
 

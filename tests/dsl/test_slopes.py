@@ -13,6 +13,9 @@ THROUGH = {
     "sqrt": (lambda x: pa.cosh(norm(x)), np.zeros(2)), "abs": (lambda x: pa.sum(pa.cosh(pa.abs(x))), np.array([0.0, 1.0])),
     "power": (lambda x: pa.cosh((x @ x) ** 0.25), np.zeros(2)),
     "hypot": (lambda x: pa.cos(pa.hypot(x[0], x[1])), np.zeros(2)), "cbrt": (lambda x: pa.sum(pa.cbrt(x)), np.zeros(2)),
+    "arctan2": (lambda x: x[0] * pa.arctan2(x[0], x[1]), np.zeros(2)),
+    "angle": (lambda x: x[0] * pa.angle(x[0] + 1j * x[1]), np.zeros(2)),
+    "svdvals": (lambda x: linalg.norm(x, 2) ** 2, np.diag([0.0, 0.0, 1.0])[:, :1]),
 }  # fmt: skip
 WHOLE = {
     "norm**2": lambda x: pa.exp(-(norm(x) ** 2)), "product": lambda x: norm(x) * norm(x),
@@ -57,6 +60,32 @@ def test_once_per_place():
             pa.hessian(lambda x: pa.cosh(norm(x)))(np.zeros(2))
     assert [w.category for w in seen] == [pa.ConventionWarning]
     assert seen[0].filename == __file__
+
+
+SPECTRA = {
+    "eigvalsh": linalg.eigvalsh, "eigvals": lambda x: pa.real(linalg.eigvals(x)), "svdvals": linalg.svdvals,
+    "singular vectors or eigenvectors": lambda x: linalg.eigh(x)[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", SPECTRA)
+def test_squares_of_equal_values(name, mode):
+    """Their sum is that of squares of the elements, with other second derivatives; apart from ties it has these."""
+    f = lambda x: pa.sum(SPECTRA[name](x + x.T) ** 2)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        MODES[mode](f)(np.eye(3))
+    said = {str(w.message) for w in seen}
+    pattern = rf"a second derivative comes through the slope of {name} at equal values.*sum\(x\*\*2\)"
+    assert any(re.match(pattern, text) for text in said)
+    with pa.debug_conventions(), pytest.raises(pa.ConventionError, match="equal values"):
+        MODES[mode](f)(np.eye(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pa.grad(f)(np.eye(3)), pa.jacfwd(f)(np.eye(3))
+        x = np.diag([1.0, 2.0, 4.0])
+        np.testing.assert_allclose(pa.hessian(f)(x), pa.hessian(lambda x: pa.sum((x + x.T) ** 2))(x), atol=1e-9)
 
 
 def test_equal_singular_values():
