@@ -7,6 +7,7 @@ return can be sent backward), and neither variables are made nor `backward` is c
 """
 
 import contextlib
+import sys
 import threading
 
 import numpy as np
@@ -27,9 +28,11 @@ from ..dispatch import (
 )
 from ..dsl import add, asarray
 from ..dsl.avals import dtype_of, shape_of
+from ..dsl.operators import BUFFERS
 from .inputs import as_inputs, check_inexact, inexact
 from .lasting import Lasting, question
 from .portions import Between, ancestors
+from .stores import stores
 from .variable_record import Freed, Leaf, Node, VariableRun, entry_of, number_of, recording, shown
 
 _lock = threading.Lock()  # gradients are added to from several threads
@@ -39,7 +42,7 @@ class Variable(Lasting):
     """A variable, or a result computed from variables. `polyad.variable(x)` makes variables."""
 
     __slots__ = ()
-    answers = ("__bool__", "__complex__", "__float__", "__format__", "__index__", "__int__", "item", "tolist")
+    answers = ("__bool__", "__format__", "__index__", "item", "tolist")
 
     def __init__(self, value, run, index):
         self.value, self.run = value, run
@@ -146,6 +149,23 @@ def _refused(what):
     return refuse
 
 
+def _number(kind):
+    """Python's question for the number: answered, unless it is to be stored where the derivative is lost."""
+
+    def method(self):
+        stored = stores(sys._getframe(1)) if recording.get() else None
+        if stored is None:
+            return kind(self.value)
+        raise ConcreteValueError(
+            f"{stored} of {shown(self)}, into a plain array: the derivative would be lost; {BUFFERS}, or write x.item() for "
+            "the number alone"
+        )
+
+    return method
+
+
+for kind in (complex, float, int):
+    setattr(Variable, f"__{kind.__name__}__", _number(kind))
 for asked in ("__array__", "__dlpack__"):
     setattr(Variable, asked, question(asked, _refused(asked.strip("_"))))
 VariableRun.kind = Variable

@@ -1,10 +1,11 @@
 """Python operators and array methods of layer values and containers: each is the operation of the same meaning."""
 
+import builtins
 import sys
 
 import numpy as np
 
-from ..dispatch import Array, Container, Layer, ShapeError, isa, refuse, snapshot
+from ..dispatch import Array, ConcreteValueError, Container, Layer, ShapeError, describe, isa, refuse, snapshot
 from ..dispatch.containers import densified
 from ..dispatch.errors import MethodError
 from . import inplace, mutation, views
@@ -238,6 +239,8 @@ def _refused(name, what, advice):
 
     return method
 
+BUFFERS = "make an array that it is written into (b[0] = x) with polyad.zeros(shape) or np.zeros_like(followed value)"
+
 
 def install():
     """Give `Array` the operators and methods, and `Layer` the conversions that Python asks for."""
@@ -284,10 +287,9 @@ def install():
 
 
 def _install_conversions():
-    buffers = "make an array that it is written into (b[0] = x) with polyad.zeros(shape) or np.zeros_like(followed value)"
     keep = (
         "stay inside the transformation with polyad's operations or NumPy's (np.sin, not math.sin), cut it off with "
-        f"polyad.stop_gradient, or {buffers}"
+        f"polyad.stop_gradient, or {BUFFERS}"
     )
     Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
     Layer.__int__ = _int
@@ -298,12 +300,14 @@ def _install_conversions():
         "__array__",
         "a NumPy array",
         "np.asarray, np.array([x, …]), np.full(3, x), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
-        f"polyad.full, polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {buffers}",
+        f"polyad.full, polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {BUFFERS}",
     )
     for name in OF_MEMORY:
         setattr(Layer, name, _refused(name, f".{name}()", f"{OF_MEMORY[name]}; for the array alone use polyad.stop_gradient"))
     Layer.__dlpack__ = _refused("__dlpack__", "DLPack export", keep)
     Container.__bool__ = _truth_of_container
+    for kind in (float, builtins.complex, int):
+        setattr(Container, f"__{kind.__name__}__", _number_of_container(kind))
     Container.__array__ = _dense_array
 
 
@@ -315,6 +319,24 @@ def _truth_of_container(x):
     if isinstance(y, Container) and not y.densifies:  # it stays one of its type, such as a number that may be missing
         raise TypeError(f"bool() of a {type(x).__name__} is no plain answer; ask the array that is meant ({_leaves_of(y)})")
     return bool(y)
+
+
+def _number_of_container(kind):
+    """float() and its kin of a container, which `math` and writes into plain arrays ask for too."""
+
+    def method(self):
+        y = self
+        while isinstance(y, Container):
+            if not y.densifies:
+                raise ConcreteValueError(
+                    f"{kind.__name__}() of {describe(y)}: the number alone would lose what the type says of it; use polyad's "
+                    "operations or NumPy's (np.sin, not math.sin), keep such values in an array of their own (polyad.stack, "
+                    f"polyad.zeros_like), or take the array that is meant, {_leaves_of(y)}"
+                )
+            y = y.dense()  # one number is not dear
+        return kind(y)
+
+    return method
 
 
 def _leaves_of(x):
