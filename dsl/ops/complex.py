@@ -36,6 +36,11 @@ def conj(x, /):
     """Complex conjugate of each element."""
 
 
+def conjugated(x):
+    """The complex conjugate as a factor: x itself if it is real (`conj` makes integers of booleans, as NumPy has it)."""
+    return conj(x) if is_complex(x) else x
+
+
 real.rule("jvp")(lambda dxs, y, x: real(dxs[0]))
 real.rule("vjp")([lambda ct, y, x: ct])
 imag.rule("jvp")(lambda dxs, y, x: imag(dxs[0]))

@@ -6,7 +6,7 @@ from ...dispatch import ShapeError, describe
 from ..avals import Aval, dtype_of, shape_of
 from ..card import bilinear, case, complex_normal, composite, normal
 from .arithmetic import add
-from .complex import conj
+from .complex import conjugated
 from .conv import conv
 from .create import zeros_like
 from .indexing import Slice, index
@@ -115,7 +115,7 @@ def correlate(a, v, /, mode="valid"):
     a, v: shape (m,) and (n,), not empty; mode: as for `convolve`. Raises ShapeError.
     """
     start, length = extent("correlate", a, v, mode)
-    reverse = index(conj(v), spec=REVERSED)
+    reverse = index(conjugated(v), spec=REVERSED)
     if mode != "same" or shape_of(a)[0] >= shape_of(v)[0]:
         return convolve(a, reverse, mode=mode)
     return _part(convolve(a, reverse), shape_of(a)[0] // 2, length)  # the middle, seen from the other end

@@ -85,7 +85,11 @@ def _edges(name, x, bins, range):
     first, last = where(same, subtract(first, 0.5), first), where(same, add(last, 0.5), last)
     steps = arange_like(x, n + 1)
     edges = add(multiply(steps, divide(subtract(last, first), n)), first)
-    return where(equal(steps, n), last, edges)
+    edges = where(equal(steps, n), last, edges)
+    if dtype_of(x).kind not in "fc":
+        return edges
+    ends = [end if isa(end, (int, float)) else dtype_of(end) for end in range or ()]
+    return astype(edges, dtype=np.result_type(dtype_of(x), *ends))
 
 
 @composite(samples=[case(normal(6), 4), case(normal(2, 3), 3, range=(-1.0, 1.0)), case(integers(5), (0.0, 2.0, 7.0))])

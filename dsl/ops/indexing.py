@@ -13,6 +13,7 @@ from ..libraries import asarray_like, host_copy
 from ..roots import picking
 from .arithmetic import add, multiply
 from .compare import equal
+from .complex import astype
 from .create import arange_like, zeros_like
 from .reduce import sum as total
 from .shape import broadcast_to, moveaxis, reshape
@@ -243,6 +244,8 @@ def take(x, indices, /, axis=None):
     axis = normalize_axis("take", axis, ndim_of(x))
     if isa(indices, (int, np.integer)):
         indices = asarray_like(indices, x)
+    elif dtype_of(indices).kind == "b":  # numbers of elements too, where an index would be a mask
+        indices = astype(indices, dtype=int)
     return getitem(x, (*(slice(None),) * axis, indices))
 
 

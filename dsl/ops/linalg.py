@@ -9,7 +9,7 @@ from ..avals import Aval, dtype_of, ndim_of, normalize_axis, number_kind, shape_
 from ..card import bilinear, case, complex_normal, composite, normal
 from ..sharing import unlinked
 from .arithmetic import multiply
-from .complex import conj
+from .complex import conjugated
 from .create import beside
 from .matrices import pad_lanes
 from .reduce import sum
@@ -199,5 +199,5 @@ def vecdot(x, y, /, axis=-1):
     if shape_of(x)[places[0]] != shape_of(y)[places[1]]:
         raise ShapeError(f"vecdot: lengths along axis {axis} differ: {describe(x)} and {describe(y)}")
     x, y = [a if axis == -1 else moveaxis(a, place, -1) for a, place in zip((x, y), places)]
-    product = multiply(conj(x), y)
+    product = multiply(conjugated(x), y)
     return sum(product, axis=-1, dtype=dtype_of(product))

@@ -109,10 +109,13 @@ frexp.rule("depends")("->,")
 
 @composite(kernel=None, numpy=("modf",), samples=[case(normal(3)), case(normal(2, 3))])
 def modf(x, /):
-    """(fraction, whole), both of x's sign and floating dtype, whose sum is x. x: real array.
+    """(fraction, whole), both of x's sign and floating dtype, whose sum is x.
 
-    The derivative goes to the fraction; that of the whole part is 0. Raises DTypeError.
+    x: real array; integers count as floating numbers. The derivative goes to the fraction; that of the whole part is 0.
+    Raises DTypeError.
     """
+    if dtype_of(x).kind in "biu":
+        x = astype(x, dtype=np.result_type(dtype_of(x), np.float16))  # as NumPy's ufuncs convert them
     whole = trunc(x)
     endless = isinf(x)
     return copysign(subtract(where(endless, 0.0, x), where(endless, 0.0, whole)), x), whole

@@ -4,10 +4,11 @@
 import numpy as np
 
 from ...dispatch import ShapeError, describe
-from ..avals import ndim_of, shape_of
+from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, complex_normal, composite, normal
 from ..libraries import asarray_like
 from .arithmetic import add, divide, multiply, negative
+from .complex import astype
 from .convolve import convolve
 from .create import zeros_like
 from .exponential import power
@@ -94,6 +95,7 @@ def vander(x, /, N=None, increasing=False):
     `increasing`. x: one axis. Raises ShapeError."""
     if ndim_of(x) != 1:
         raise ShapeError(f"vander: {describe(x)} must have one axis")
+    x = astype(x, dtype=np.promote_types(dtype_of(x), int))  # NumPy's choice, also for float32
     n = shape_of(x)[0] if N is None else N
     powers = range(n) if increasing else range(n - 1, -1, -1)
     columns = [expand_dims(_whole_power(x, k), -1) for k in powers]

@@ -6,7 +6,7 @@ from ...dispatch import ShapeError, describe
 from ..avals import ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, normal
 from .arithmetic import multiply, subtract
-from .complex import conj
+from .complex import conjugated
 from .create import beside
 from .indexing import getitem
 from .linalg import counted, matmul
@@ -88,7 +88,7 @@ def vdot(x, y, /):
     x, y = ravel(x), ravel(y)
     if shape_of(x) != shape_of(y):
         raise ShapeError(f"vdot: {describe(x)} and {describe(y)} differ in their number of elements")
-    return matmul(conj(x), y)
+    return matmul(conjugated(x), y)
 
 
 @composite(
@@ -140,7 +140,7 @@ def vecmat(x, y, /):
     """Conjugated vectors times matrices: shapes (…, k) and (…, k, m) give (…, m); leading axes broadcast. Raises
     ShapeError."""
     _stacks("vecmat", x, 1, y, 2)
-    return squeeze(matmul(expand_dims(conj(x), -2), y), -2)
+    return squeeze(matmul(expand_dims(conjugated(x), -2), y), -2)
 
 
 def _stacks(name, x, ndim_x, y, ndim_y):

@@ -1,5 +1,7 @@
 """Signs, neighbours and rounding of floating numbers."""
 
+import numpy as np
+
 from ..avals import dtype_of
 from ..card import case, complex_normal, composite, elementwise, integers, normal
 from .arithmetic import divide, multiply, rint
@@ -38,12 +40,15 @@ def nextafter(x, y, /):
     ],
 )  # fmt: skip
 def round(x, /, decimals=0):
-    """Nearest number of so many decimals, element by element, halves to the even one, in x's dtype; integers stay.
+    """Nearest number of so many decimals, element by element, halves to the even one, in x's dtype; integers stay (booleans
+    become float16, as NumPy has it).
 
     decimals: digits after the point; below zero, powers of ten before it. Its derivative is zero.
     """
     kind = dtype_of(x).kind
-    if kind == "b" or (kind in "iu" and (not decimals or decimals > 0)):
+    if kind == "b":
+        return astype(x, dtype=np.float16)
+    if kind in "iu" and (not decimals or decimals > 0):
         return stop_gradient(x)
     if not decimals:
         return rint(x)

@@ -154,7 +154,7 @@ def average(x, /, axis=None, weights=None, returned=False, keepdims=False):
         return (y, total) if returned else y
     total = sum(weights, axis=axis, keepdims=keepdims)
     y = divide(sum(multiply(x, weights), axis=axis, keepdims=keepdims), total)
-    return (y, broadcast_to(total, shape=shape_of(y))) if returned else y
+    return (y, broadcast_to(astype(total, dtype=dtype_of(y)), shape=shape_of(y))) if returned else y
 
 
 def _weights(x, weights, axis):
