@@ -7,8 +7,12 @@ several results return named tuples as NumPy's do.
 import numpy as np
 
 from ..dispatch import LinAlgError, ShapeError, describe
+from .avals import dtype_of
 from .numpy_protocol import answer, register
 from .ops.arithmetic import divide, multiply
+from .ops.compare import equal, where
+from .ops.complex import stop_gradient
+from .ops.create import eye_like
 from .ops.determinants import SlogdetResult, adjugate, det, slogdet
 from .ops.factorize import LstsqResult, LUResult, QRResult, SVDResult, cholesky, lstsq, lu, matrix_rank, pinv, qr, svd, svdvals
 from .ops.linalg import matmul, outer, vecdot
@@ -47,7 +51,7 @@ def cond(x, /, p=None):
     """Condition number of matrices with respect to inversion, shape (…, m, n) to (…): norm(x) * norm(inv(x)).
 
     p: order of the norm, see `matrix_norm`; None for 2, which takes all shapes (ratio of the largest and the smallest singular
-    value, inf for singular matrices). Raises ShapeError, and for other orders LinAlgError.
+    value). inf for singular matrices, a matrix of zeros among them; NaN where x has one. Raises ShapeError.
     """
     check_matrix("cond", x)
     if 0 in x.shape[-2:]:
@@ -55,10 +59,14 @@ def cond(x, /, p=None):
     if p in (None, 2, -2):
         s = svdvals(x)
         first, last = (0, -1) if p != -2 else (-1, 0)
+        first, last, none = s[..., first], s[..., last], equal(s[..., 0], 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return divide(s[..., first], s[..., last])
+            return where(none, np.inf, divide(first, where(none, 1.0, last)))
     check_square("cond", x)
-    return multiply(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
+    singular = equal(slogdet(stop_gradient(x)).sign, 0)  # as exactly as inv has it
+    size = matrix_norm(x, ord=p)
+    regular = where(singular[..., None, None], eye_like(x, x.shape[-1], dtype=dtype_of(x)), x)
+    return multiply(where(equal(size, 0), 1.0, size), where(singular, np.inf, matrix_norm(inv(regular), ord=p)))
 
 
 # ---------------------------------------------------------------------- NumPy's own functions

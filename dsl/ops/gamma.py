@@ -50,7 +50,8 @@ def digamma(x, /):
 def polygamma(n, x, /):
     """n-th derivative of `digamma`, element by element (n = 0: digamma itself).
 
-    n: integer array or int, at least 0; it has no derivative. x: real array. Shapes broadcast. Raises DTypeError, ShapeError.
+    n: integer array or int, at least 0; it has no derivative. x: real array. Shapes broadcast. Arrays of
+    orders promote with x as usual, and that is the precision of the result. Raises DTypeError, ShapeError.
     """
     if dtype_of(n).kind not in "iu":
         raise DTypeError(f"polygamma: the order n must be an integer, not of dtype {dtype_of(n)}; convert it with .astype")
@@ -58,11 +59,14 @@ def polygamma(n, x, /):
         if n == 0:
             return digamma(x)
         return multiply((-1.0) ** (n + 1) * math.factorial(n), zeta(n + 1.0, x))
+    dtype = dtype_of(x) if number_kind(n) else np.result_type(dtype_of(n), dtype_of(x))  # a number promotes nothing
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    dtype = np.promote_types(dtype, np.float32)
+    x = astype(x, dtype=dtype)
     signed = multiply(subtract(multiply(2.0, remainder(n, 2)), 1.0), gamma(add(n, 1.0)))
     at_zero = equal(n, 0)
     y = where(at_zero, digamma(x), multiply(signed, zeta(add(where(at_zero, 1, n), 1.0), x)))
-    single = number_kind(n) and dtype_of(x) in (np.float16, np.float32)  # a number promotes nothing
-    return astype(y, dtype=np.float32) if single else y
+    return astype(y, dtype=dtype)
 
 
 _by_order = "the derivative of a zeta function by its exponent has no kernel"

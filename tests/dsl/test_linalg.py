@@ -350,6 +350,34 @@ def test_matrix_rank_and_cond(x):
             same(linalg.cond(x, p), np.linalg.cond(x, p))
 
 
+SINGULAR = [
+    np.zeros((2, 2)), np.zeros((3, 2)), np.array([[1.0, 2.0], [2.0, 4.0]]), np.ones((2, 2), np.float32),
+    np.zeros((2, 2), complex), np.stack([np.eye(2), np.zeros((2, 2))]), np.array([[1.0, 2.0], [3.0, 4.0]]),
+    np.array([[1.0, np.nan], [3.0, 4.0]]), np.zeros((2, 2), int),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", SINGULAR)
+@pytest.mark.parametrize("p", [None, 2, -2, "fro", 1, -1, np.inf, -np.inf])
+def test_cond_of_singular_matrices(x, p):
+    """inf, and NaN only where the matrix has one, as NumPy has it; also in programs and lanes."""
+    if p not in (None, 2, -2) and x.shape[-1] != x.shape[-2]:
+        return
+    try:
+        expected = np.linalg.cond(x, p)
+    except np.linalg.LinAlgError:  # singular values of NaN
+        return
+    cond = lambda x: linalg.cond(x, p)
+    for f in (cond, pa.jit(cond), lambda x: pa.vmap(cond)(x[None])[0]):
+        with np.errstate(all="ignore"):
+            found = f(x)
+        assert found.dtype == expected.dtype
+        huge = np.asarray(expected) > 1e6  # of singular values that are rounded
+        np.testing.assert_allclose(np.where(huge, 1, found), np.where(huge, 1, expected), rtol=1e-6)
+        assert np.all(np.asarray(found)[huge] > 1e6)
+    pa.check_grads(cond, (random(30, 3, 3),), order=1)
+
+
 # --- norms -----------------------------------------------------------------------------------------------------
 
 vector_orders = [None, 0, 1, 2, 3, 0.5, -1, np.inf, -np.inf]

@@ -136,6 +136,13 @@ def test_polygamma_of_number_and_array_orders():
         pa.grad(lambda x: pa.sum(pa.polygamma(n, x)))(x), scipy.special.polygamma(n + 1, x).sum(0), rtol=1e-13
     )
     assert pa.polygamma(1, np.float32(2)).dtype == np.float32
+    single = np.float32(1) / np.arange(1, 8, dtype=np.float32)
+    for orders in (np.arange(7), np.arange(7, dtype=np.int32)):  # which make float64 of float32
+        for f in (pa.polygamma, pa.jit(pa.polygamma)):
+            found = f(orders, single)
+            assert found.dtype == np.float64
+            np.testing.assert_allclose(found, scipy.special.polygamma(orders, single.astype(float)), rtol=1e-13)
+    assert pa.polygamma(np.arange(7, dtype=np.int8), single).dtype == np.float32
     with pytest.raises(pa.DTypeError, match="polygamma: the order n must be an integer"):
         pa.polygamma(1.5, x)
 
