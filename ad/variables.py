@@ -29,6 +29,7 @@ from ..dispatch import (
 from ..dsl import add, asarray
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.operators import BUFFERS
+from ..dsl.scipy_names import instead
 from .inputs import as_inputs, check_inexact, inexact
 from .lasting import Lasting, question
 from .portions import Between, ancestors
@@ -141,9 +142,11 @@ class Variable(Lasting):
 
 def _refused(what):
     def refuse(self, *args, **kwargs):
+        ours = instead()
+        first = f"use {ours}, or write" if ours else "write"
         raise ConcreteValueError(
-            f"{what} of {shown(self)}: the derivative would be lost; write x.item() for the number, x.detach() for the array, "
-            "or ask within `with polyad.no_grad():`"
+            f"{what} of {shown(self)}: the derivative would be lost; {first} x.item() for the number, x.detach() for the "
+            "array, or ask within `with polyad.no_grad():`"
         )
 
     return refuse

@@ -2,10 +2,25 @@
 
 `b[0] = x` asks a followed value for a number. The refusal says what to write, but NumPy hands on "setting an array element with
 a sequence", with the refusal as its cause, or as nothing at all. When the transformation is left the reason takes its place
-again; an error that the user's own code made of one stays what it is.
+again; an error that the user's own code made of one stays what it is. What the standard library says of a value that it did not
+even ask gets what to write instead.
 """
 
-from .errors import PolyadError
+import re
+
+from .errors import ConcreteValueError, PolyadError
+
+VALUE = r"'?[A-Z]\w*\[\d+\]'?"  # the name of a layer's class
+# errors of the standard library that have met a followed value without asking it: who raised them, what to write instead
+PLAIN = [
+    (rf"can't convert type {VALUE} to numerator/denominator", "statistics", "np.mean, np.std, np.var and np.median"),
+    (rf"{VALUE} object has no attribute 'as_integer_ratio'", "a Fraction", "NumPy's operations on floating numbers"),
+    (rf"conversion from {VALUE} to Decimal is not supported", "a Decimal", "NumPy's operations on floating numbers"),
+    (rf"unsupported type for timedelta .*: {VALUE}", "a timedelta", "a floating number of seconds"),
+    (rf"memoryview: .*, not {VALUE}", "a memoryview", "indices and slices of the value, which share its elements"),
+    (r"required argument is not an? (float|integer)$", "struct", "polyad.stack or polyad.concatenate to put values together"),
+    (rf"bytes-like object is required, not {VALUE}", "a function of bytes", "the value itself"),
+]
 
 
 def reason(error, traceback, refusal, inside):
@@ -24,6 +39,20 @@ def reason(error, traceback, refusal, inside):
             traceback = traceback.tb_next
         if refusal[1] == (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno):
             return refusal[0]
+    return _of_plain_numbers(error)
+
+
+def _of_plain_numbers(error):
+    """An error of ours for one of the standard library's, which takes plain numbers alone and did not ask for one; or None."""
+    if not isinstance(error, (TypeError, AttributeError)) and type(error).__module__ != "struct":
+        return None
+    text = str(error)
+    for pattern, who, instead in PLAIN:
+        if re.search(pattern, text):
+            return ConcreteValueError(
+                f"{text}: {who} takes plain numbers, which would lose what the transformation follows; use {instead}, or "
+                "float(polyad.stop_gradient(x)) for the number alone"
+            )
     return None
 
 

@@ -30,6 +30,7 @@ from .ops import (
     sorting,
     statistics,
 )
+from .scipy_names import instead
 
 BINARY = {
     "add": arithmetic.add,
@@ -233,7 +234,7 @@ def _refused(name, what, advice):
     def method(self, *args, **kwargs):
         plain = getattr(self.run, "plain", None)  # of a run that can go on with plain numbers
         if plain is None:
-            refuse(self, what, advice)
+            refuse(self, what, advice() if callable(advice) else advice)
         value = plain(self, what)
         return getattr(np.asarray(value) if isa(value, np.generic) or is_number(value) else value, name)(*args, **kwargs)
 
@@ -296,12 +297,7 @@ def _install_conversions():
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
     for name, what in asked.items():
         setattr(Layer, name, _refused(name, what, keep))
-    Layer.__array__ = _refused(
-        "__array__",
-        "a NumPy array",
-        "np.asarray, np.array([x, …]), np.full(3, x), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
-        f"polyad.full, polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {BUFFERS}",
-    )
+    Layer.__array__ = _refused("__array__", "a NumPy array", _instead_of_array)
     for name in OF_MEMORY:
         setattr(Layer, name, _refused(name, f".{name}()", f"{OF_MEMORY[name]}; for the array alone use polyad.stop_gradient"))
     Layer.__dlpack__ = _refused("__dlpack__", "DLPack export", keep)
@@ -309,6 +305,16 @@ def _install_conversions():
     for kind in (float, builtins.complex, int):
         setattr(Container, f"__{kind.__name__}__", _number_of_container(kind))
     Container.__array__ = _dense_array
+
+
+def _instead_of_array():
+    ours = instead()
+    if ours:
+        return f"SciPy's function loses it: use {ours}"
+    return (
+        "np.asarray, np.array([x, …]), np.full(3, x), buffer[i] = x and buffer[x] lose it: use polyad.asarray, polyad.stack, "
+        f"polyad.full, polyad.at(buffer, i).set(x), polyad.getitem(buffer, x), or {BUFFERS}"
+    )
 
 
 def _truth_of_container(x):

@@ -1,7 +1,12 @@
 """Where C code raises its own error in the place of ours, the transformation ends with ours, which says what to write."""
 
 import contextlib
+import datetime
+import decimal
+import fractions
 import math
+import statistics
+import struct
 import traceback
 
 import numpy as np
@@ -142,3 +147,33 @@ def test_it_comes_from_the_line_of_the_user():
         pa.grad(f)(1.0)
     last = traceback.extract_tb(found.value.__traceback__)[-1]
     assert last.line.endswith("# here") and found.value.__suppress_context__
+
+
+PLAIN = {
+    "statistics": (lambda x: statistics.mean([x, x]), "statistics takes plain numbers.*np.mean, np.std"),
+    "stdev": (lambda x: statistics.stdev([x, 2 * x]), "statistics takes plain numbers.*np.std"),
+    "Decimal": (decimal.Decimal, "a Decimal takes plain numbers"), "Fraction": (fractions.Fraction, "a Fraction takes"),
+    "timedelta": (lambda x: datetime.timedelta(seconds=x), "a timedelta takes.*seconds"),
+    "struct": (lambda x: struct.pack("d", x), "struct takes plain numbers.*polyad.stack"),
+    "memoryview": (memoryview, "a memoryview takes.*indices and slices"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["grad", "jvp", "vmap", "make_ir"])
+@pytest.mark.parametrize("name", PLAIN)
+def test_the_standard_library_takes_plain_numbers(name, how):
+    """It raises errors of its own without asking for the number; they get what to write instead."""
+    if (name, how) == ("Fraction", "vmap"):
+        return  # an error that says nothing of the value
+    f, text = PLAIN[name]
+    with pytest.raises(pa.ConcreteValueError, match=f"(?s){text}.*stop_gradient") as found:
+        HOW[how](f, 2.0 if how != "vmap" else np.ones(2))
+    assert "plain numbers, which would lose what the transformation follows" in str(found.value)
+
+
+def test_errors_about_plain_values_stay():
+    wrong = [lambda x: decimal.Decimal([]), lambda x: memoryview(2.0), lambda x: b"".join([1])]
+    for f in (*wrong, lambda x: x(), lambda x: x.missing):
+        with pytest.raises((TypeError, ValueError, AttributeError)) as found:
+            pa.grad(f)(2.0)
+        assert not isinstance(found.value, pa.ConcreteValueError)
