@@ -42,6 +42,7 @@ class Pattern(Layer):
         mine = [t is cls for t in types]
         whose = mine.index(True)
         rule = dependence_rule(generic) if differentiable(generic) else None
+        together = generic.card.collective is True  # other processes may have sets where there are none here
 
         def run(*args, **params):
             r = args[whose].run
@@ -54,7 +55,7 @@ class Pattern(Layer):
             parts = [part.value if type(part) is cls else part for part in parts]
             found = [None] * len(parts)
             sets = [a.sets if m else None for a, m in zip(args, mine, strict=True)]
-            if rule is not None and any(s is not None for s in sets):
+            if rule is not None and (together or any(s is not None for s in sets)):
                 with np.errstate(all="ignore"):  # derivatives are asked whether they are zero, also where there are none
                     found = rule(Call(r, generic, args, xs, sets, several(y, parts) if many else parts[0], params))
                 found = found if many else [found]

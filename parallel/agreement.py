@@ -12,8 +12,9 @@ collective is one value or one of each lane (`Axis.varying`). So each message ca
 import numpy as np
 
 from ..ad import Dual, Reverse
+from ..ad.series import Series
 from ..ad.tape import Taped
-from ..dispatch import LaneSplitError, Layer, open_runs
+from ..dispatch import LaneSplitError, Layer, open_runs, snapshot
 from ..dsl import Batched, Replicated, Traced, broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.batching import Split
@@ -27,11 +28,13 @@ class Restart(BaseException):
     """Lanes of different ranks turn out to go different ways after a collective: all ranks run the map again."""
 
 
+START = "the start"
+OUTSIDE = "outside"  # where no map is under way, as in a derivative backwards
 CALLED = " called at "  # before the line that calls a collective, in the place of a meeting, where that is compared
 NAMES = {"ReverseRun": "a derivative backwards", "ForwardRun": "a derivative forwards", "SeriesRun": "a Taylor series",
-         "LanesRun": "a map", "TraceRun": "a trace", "JitRun": "jit", "TapeRun": "a tape",
-         "VariableRun": "variables"}  # fmt: skip
-KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Taped, Traced)}
+         "PatternRun": "a sparsity pattern", "LanesRun": "a map", "TraceRun": "a trace", "JitRun": "jit",
+         "TapeRun": "a tape", "VariableRun": "variables"}  # fmt: skip
+KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Series, Taped, Traced)}
 
 
 def meet(blocks, place, detail=None):
@@ -40,14 +43,15 @@ def meet(blocks, place, detail=None):
 
     blocks: the lanes of the map on the ranks. place: text, which must be equal on all ranks, but for two: "error"
     (detail: class name and message) and "split" (detail: depth of an enclosing map, groups of its lanes) of one rank
-    are raised on every rank. Raises LaneSplitError for ranks at different places, CollectiveError for another's error,
-    Restart if the lanes have gone different ways after a collective. What is raised has the attribute `met`: all ranks
-    know of it. An error that all ranks know of ends the map: it is raised again by every later call.
+    are raised on every rank. Raises LaneSplitError for ranks at different places, CollectiveMismatch for ranks in different
+    calls, CollectiveError for another's error, Restart if the lanes have gone different ways after a collective. What is
+    raised has the attribute `met`: all ranks know of it. An error that all ranks know of ends the map: it is raised again by
+    every later call.
     """
     axis = blocks.axis
     if axis is not None and axis.failure is not None:
         raise axis.failure
-    mine = (place, detail, None if axis is None else axis.way())
+    mine = (place, detail, OUTSIDE if axis is None else axis.way())
     comm = blocks.comm
     alike = comm.same(repr(mine).encode(), label=blocks.name)
     found = [mine] if alike else comm.gather_objects(mine, label=blocks.name)
@@ -74,11 +78,19 @@ def _raise_for_all(blocks, found, place):
         if there == "split":
             depth, groups = detail
             raise Split(run_at(depth), groups)
-    if len({way for *_, way in found}) > 1:
-        blocks.axis.part({there for there, *_ in found})
-    if len({there for there, *_ in found}) > 1:
-        lines = "".join(f"\n  rank {r}, {blocks.lanes(r)}: {there}" for r, (there, *_) in enumerate(found))
-        if len({there.partition(CALLED)[0] for there, *_ in found}) == 1:
+    ways, places = {way for *_, way in found}, {there for there, *_ in found}
+    lines = "".join(f"\n  rank {r}, {blocks.lanes(r)}: {there}" for r, (there, *_) in enumerate(found))
+    apart = len(ways) > 1 and OUTSIDE in ways
+    if apart or START in places and len(places) > 1:
+        outside = " (some of them after the map, some inside)" if apart else ""
+        raise CollectiveMismatch(
+            f"{blocks.name}: the ranks are not in the same call of a map{outside}:{lines}\nEvery rank must make the same calls "
+            "in the same order: look for a branch, a loop count or an error caught that depends on the rank"
+        )
+    if len(ways) > 1:
+        blocks.axis.part(places)
+    if len(places) > 1:
+        if len({there.partition(CALLED)[0] for there in places}) == 1:
             raise CollectiveMismatch(
                 f"{blocks.name}: the ranks are in different lines of the program:{lines}\nEvery rank must make the same calls "
                 "in the same order; POLYAD_COLLECTIVE_CHECK=strict compares where they are made"
@@ -159,21 +171,24 @@ def lifted(x, wanted):
     (depth, kind), *rest = wanted
     cls = type(x)
     if not isinstance(x, Layer) or cls.depth != depth:
-        return _wrapped(lifted(np.asarray(x)[()] if is_number(x) else x, rest), KINDS[kind], run_at(depth))
+        below = lifted(np.asarray(x)[()] if is_number(x) else x, rest)
+        return _wrapped(below, KINDS[kind], run_at(depth)) if kind in KINDS else run_at(depth).constant(below)
     if isinstance(x, Traced):
         return x
     below = lifted(x.below, rest)
     if isinstance(x, Replicated) and kind == "Batched":
         return _wrapped(below, Batched, x.run)
-    if isinstance(x, Reverse):
-        return cls(below, x.run, x.index)
-    return cls(below, x.tangent, x.run) if isinstance(x, Dual) else cls(below, x.run)
+    y = snapshot(x)
+    setattr(y, "value" if "value" in x.state else "primal", below)
+    return y
 
 
 def _wrapped(x, kind, run):
     cls = kind[run.depth]
     if kind is Dual:
         return cls(x, zeros_like(x), run)
+    if kind is Series:
+        return run.wrap(x, [zeros_like(x)] * run.order)  # not None, which says that there is nothing to find
     if issubclass(kind, Reverse):
         run.append(((), (), x, ()))  # a node without parents
         return cls(x, run, len(run.tape) - 1)

@@ -21,6 +21,7 @@ from ..dsl import moveaxis, opaque
 from ..dsl.avals import Aval, is_number
 from ..dsl.ops.create import zeros_like
 from .agreement import alike
+from .dependence import joined, united
 
 
 class Blocks:
@@ -164,6 +165,13 @@ def rank_first_vjp(i, ct, y, x, *, blocks):
     varying = vary(ct, blocks)  # on every rank: its transpose communicates
     return varying if blocks.comm.rank == 0 else zeros_like(varying)
 
+
+# which inputs the elements depend on
+rank_split.rule("depends")(lambda x, *, blocks, filled: blocks.take(x, filled))
+rank_gather.rule("depends")(lambda x, *, blocks: joined(x, blocks))
+rank_sum.rule("depends")(lambda x, *, blocks: united(x, blocks))
+rank_vary.rule("depends")(lambda x, *, blocks: x)
+rank_first.rule("depends")(lambda x, *, blocks: x)
 
 # lanes around the map: axis 0 is theirs, the blocks lie along axis 1
 for along in (rank_split, rank_gather):

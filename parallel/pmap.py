@@ -28,7 +28,7 @@ from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.axes import Axis, Stacked, enclosing_axes
 from ..dsl.batching import Split
 from ..dsl.vmap import MappedContainer, MappedInputs, map_lanes, title, with_one_dtype
-from .agreement import CALLED, Restart, kinds_around, meet, transformations
+from .agreement import CALLED, START, Restart, kinds_around, meet, transformations
 from .captured import reads
 from .checksums import checksum, differing, marks
 from .closures import Watch, substituted
@@ -148,7 +148,7 @@ class RankAxis(Axis):
             ("out_axes", re.sub(r"np\.int64\((-?\d+)\)", r"\1", repr(out_axes))),
         )
         what = [*marks(f, inputs.given), ("the number of lanes", inputs.size, ()), *(reads(f) if comm.strict else ())]
-        calls, found = zip(*meet(self.blocks, "the start", (how, what)), strict=True)
+        calls, found = zip(*meet(self.blocks, START, (how, what)), strict=True)
         for column in zip(*calls, strict=True):
             if len(set(column)) > 1:
                 told = "".join(f"\n  rank {rank}: {value}" for rank, (_, value) in enumerate(column))

@@ -69,6 +69,10 @@ refused(lambda: pa.grad(G, rank % 2)(K, K), "argument 0", "a derivative")
 inside = lambda v: pa.grad(lambda x: psum(x * x, "i"))(v) if v > 2 else psum(v, "i")
 refused(lambda: pmap(inside, axis_name="i")(K[4 - ranks :]), kind=pa.LaneSplitError)
 
+_, pull = pa.vjp(f := pmap(lambda v: psum(v, "i"), axis_name="i"), K)
+call = lambda: f(K) if rank == 1 else pull(K)
+refused(call, "not in the same call", ": the start", ": a derivative", kind=CollectiveMismatch)
+
 # whole arguments: each element, on both sides of the sizes at which sums are taken
 for n in (3, 65_535, 65_536, 65_537, 200_000):
     for place in (0, n // 2 + 1, n - 1):
