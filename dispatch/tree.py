@@ -134,6 +134,14 @@ def structure(tree, is_leaf=None):
     return flatten(tree, is_leaf)[1]
 
 
+def node(tree):
+    """A tree one level deep: (class, names or keys of the children, children, static part); None for a leaf."""
+    if flatten(tree)[1] is LEAF:
+        return None
+    children, static, names, _ = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+    return type(tree), names, children, static
+
+
 def map(function, tree, *rest, is_leaf=None):
     """Apply a function to the leaves of one tree, or leaf by leaf to several of the same structure.
 
@@ -229,7 +237,8 @@ def show(shape):
     text = str(shape)
     if text.startswith("PyTreeSpec("):
         text = text[len("PyTreeSpec(") : -1].removesuffix(f", namespace={NAMESPACE!r}")
-    return re.sub(r"CustomTreeNode\((\w+)\[\(\)\], ", r"\1(", text)  # of a node without static parts
+    text = re.sub(r"CustomTreeNode\((\w+)\[\(\)\], ", r"\1(", text)  # of a node without static parts
+    return re.sub(r"CustomTreeNode\((\w+)(\[.*?\]), \[", r"\1\2([", text)
 
 
 def broadcast_prefix(prefix, tree, where, is_leaf=None):

@@ -320,10 +320,12 @@ class Outputs:
         (_, units, structure), *others = self.parts
         if not others:
             return structure, units
-        for _, _, other in others:
-            if other != structure:
+        whole = [tree.structure(tree.unflatten(shape, its)) for _, its, shape in self.parts]
+        for other in whole:
+            if other != whole[0]:
                 raise LaneSplitError(
-                    f"{self.name}: lanes return different structures: {tree.show(structure)} and {tree.show(other)}"
+                    f"{self.name}: lanes return different structures: {tree.show(whole[0])} and {tree.show(other)}; every path "
+                    "must return the same types, with the same static parts"
                 )
         lanes = [part for part, _, _ in self.parts]
         merge = lambda *column: merge_parts(self.name, lanes, column)

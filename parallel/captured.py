@@ -3,6 +3,7 @@
 By default a function may know which rank it runs on, as long as what all lanes have in common stays the same.
 """
 
+import functools
 import types
 import zlib
 
@@ -13,6 +14,8 @@ from ..dsl.jit.contents import BUFFERS, SETS, bits, holds, parts
 from ..dsl.jit.libraries import is_constant
 from ..dsl.jit.search import Search
 from .checksums import checksum, layers
+from .marks import leaves_of
+from .structures import name_of, told
 
 UNNAMED = ("f", "function", "self", "leaf", "get", "itself")  # steps of a path that say nothing to the user
 
@@ -33,7 +36,8 @@ def reads(f):
     """Triples (what, checksum, layers), as `marks` of arguments, of the code of f and of all functions that it can reach,
     and of what these read: globals, variables of enclosing functions, default values, attributes of objects."""
     found = _Search(f)
-    codes = sorted({(_code(part.__code__), repr(_mark((part.__defaults__, part.__kwdefaults__)))) for part in found.functions})
+    codes = sorted({(name_of(part), _code(part.__code__), repr(_mark((part.__defaults__, part.__kwdefaults__))))
+                    for part in found.functions})  # fmt: skip
     marks = [("the code of the function, or of one that it calls,", zlib.crc32(repr(codes).encode()), ())]
     for path, value in zip(found.places, found.reader()(), strict=True):
         names = ".".join([part for part in path if isinstance(part, str) and part not in UNNAMED])
@@ -42,6 +46,18 @@ def reads(f):
             what = f"what the function reads as {names!r}" if names else "a default value, or an argument of partial,"
             marks.append((what, mark, layers(value)))
     return marks
+
+
+def reads_given(given):
+    """As `reads`, of the functions and other objects among the arguments."""
+    args, kwargs = given
+    found = []
+    for name, x in [*enumerate(args), *sorted(kwargs.items())]:
+        for path, leaf in leaves_of(x):
+            if checksum(leaf) is None and not isinstance(leaf, Layer) and not isa(leaf, np.ndarray):
+                what = f"argument {name}{path}"
+                found += [(what, _mark(leaf), ()), *((f"{part} in {what}", *rest) for part, *rest in reads(leaf))]
+    return found
 
 
 def _mark(value):
@@ -56,8 +72,9 @@ def _mark(value):
         value = sorted(value, key=repr) if isinstance(value, SETS) else list(parts(value))
     leaves, structure = tree.flatten(value)
     if structure is not tree.LEAF:
-        return tree.show(structure), tuple(map(_mark, leaves))
-    return None
+        return told(value), tuple(map(_mark, leaves))
+    by_code = isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
+    return None if by_code or not callable(value) else name_of(value)
 
 
 def _code(code):

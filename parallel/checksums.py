@@ -1,46 +1,12 @@
-"""Whether all ranks call a map with the same arguments and get the same results: a checksum of each array.
+"""A checksum of each array that ranks take for equal, as fast as memory, and of which transformations a value is."""
 
-Outside of a map everything is replicated, and nothing else would notice a rank that has drawn other random numbers or
-read another file: the lanes of different inputs would simply be mixed.
-"""
-
-import functools
-import types
 import zlib
 
 import numpy as np
 
-from ..dispatch import HostArray, Layer, isa, tree
+from ..dispatch import HostArray, Layer
 
 BLOCK = 1 << 16  # words of 8 bytes whose sums, along the rows and the columns of a square, stand for them
-
-
-def marks(f, given):
-    """Triples (what, checksum, layers) of the arguments of a map and of the arrays that the closure of f holds, in order.
-
-    given: (args, kwargs). what: for example "argument 0['w'][1]", "the closure variable 'w'". layers: of which transformations
-    it is a value. Python integers of a closure count, or say which rank this is, and may differ.
-    """
-    args, kwargs = given
-    found = [(f"argument {i}{p}", x) for i, arg in enumerate(args) for p, x in _leaves(arg)]
-    found += [(f"argument {k}{p}", x) for k, arg in sorted(kwargs.items()) for p, x in _leaves(arg)]
-    for name, value in _held(f):
-        found += [(f"the closure variable {name!r}{p}", x) for p, x in _leaves(value) if not isa(x, (int, np.integer))]
-    return [(what, mark, layers(x)) for what, x in found if (mark := checksum(x)) is not None or isinstance(x, Layer)]
-
-
-def differing(found):
-    """What differs between the ranks, from the marks of each; None if nothing does."""
-    first = found[0]
-    for other in found:
-        for mark, its in zip(first, other, strict=False):
-            if mark[0] != its[0]:
-                return "the number of arrays among the arguments"
-            if mark[1] != its[1]:
-                return mark[0]
-            if mark != its:
-                return f"what follows {mark[0]} (a derivative, a map, a trace)"
-    return None
 
 
 def checksum(x):
@@ -73,24 +39,3 @@ def layers(x):
         found.append((x.depth, type(x).__mro__[1].__name__))
         x = x.below
     return tuple(found)
-
-
-def _leaves(x):
-    leaves = tree.leaves(x)
-    return [("", x)] if len(leaves) == 1 and leaves[0] is x else zip(tree.paths(x), leaves, strict=True)
-
-
-def _held(f):
-    """Pairs (name, value) of what a function itself holds, not of the functions that it calls."""
-    if isinstance(f, functools.partial):
-        return [*((f"{i} of partial", x) for i, x in enumerate(f.args)), *sorted(f.keywords.items()), *_held(f.func)]
-    f = f.__func__ if isinstance(f, types.MethodType) else f
-    if not isinstance(f, types.FunctionType):
-        return []
-    held = []
-    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        try:
-            held.append((name, cell.cell_contents))
-        except ValueError:  # not assigned yet
-            continue
-    return held

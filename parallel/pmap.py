@@ -29,13 +29,15 @@ from ..dsl.axes import Axis, Stacked, enclosing_axes
 from ..dsl.batching import Split
 from ..dsl.vmap import MappedContainer, MappedInputs, map_lanes, title, with_one_dtype
 from .agreement import CALLED, START, Restart, kinds_around, meet, transformations
-from .captured import reads
-from .checksums import checksum, differing, marks
+from .captured import reads, reads_given
+from .checksums import checksum
 from .closures import Watch, substituted
 from .collectives import Blocks, first, gather, split, total, vary
 from .communicator import world
 from .errors import CollectiveError
 from .guard import call_site
+from .marks import differing, marks
+from .structures import told
 
 
 def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
@@ -48,13 +50,14 @@ def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
 
     Without MPI, on one rank, or in a child process of a rank, it is `vmap`. Raises what `vmap` does, on every rank; an
     error that f raises on some ranks only is a CollectiveError on the others. CollectiveError, the same on all ranks: the
-    ranks do not agree in the arguments and the arrays in f's closure (checksums of all elements), in in_axes, out_axes,
-    axis_name or the transformations around the map, or in a result that is the same in all lanes of each rank, but not on
-    all ranks. By default f itself, the numbers and attributes that it reads, and the order of equal collectives are not
-    compared, and ranks that differ in these mix silently: POLYAD_COLLECTIVE_CHECK=strict compares f's code, what it reads,
-    and the lines that call collectives; 0 compares nothing. CollectiveError too where another thread makes collectives
-    while a map is under way, or a forked child makes any. LeakedLayerError: f reads a value that a derivative or trace
-    around the map follows from where it cannot be found (a global variable): give it as an argument with in_axes=None.
+    ranks do not agree in the arguments and the arrays in f's closure (types, static parts, checksums of all elements), in_axes,
+    out_axes, axis_name or the transformations around the map, or in a result that is the same in all lanes of each rank, but not
+    on all ranks. By default f itself, functions among the arguments, the numbers and attributes that they read, and the order
+    of equal collectives are not compared, and ranks that differ in these mix silently: POLYAD_COLLECTIVE_CHECK=strict compares
+    the functions' code, what they read, and the lines that call collectives; 0 compares nothing. CollectiveError too where
+    another thread makes collectives while a map is under way, or a forked child makes any. LeakedLayerError: f reads a value
+    that a derivative or trace around the map follows from where it cannot be found (a global variable): give it as an argument
+    with in_axes=None.
 
     >>> import numpy as np, polyad as pa
     >>> pa.pmap(lambda x: x / pa.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
@@ -139,7 +142,6 @@ class RankAxis(Axis):
 
     def _check_inputs(self, f, inputs, out_axes):
         """Raise on all ranks if they have called the map in different ways, or with different arguments."""
-        comm = self.blocks.comm
         how = (
             ("the transformations around it", transformations(kinds_around())),
             ("the thread", re.sub(r"-?\d+", "", threading.current_thread().name)),
@@ -147,7 +149,7 @@ class RankAxis(Axis):
             ("in_axes", tuple([axis if axis is None else int(axis) for axis in inputs.axes])),
             ("out_axes", re.sub(r"np\.int64\((-?\d+)\)", r"\1", repr(out_axes))),
         )
-        what = [*marks(f, inputs.given), ("the number of lanes", inputs.size, ()), *(reads(f) if comm.strict else ())]
+        what = [*marks(f, inputs.given), ("the number of lanes", inputs.size, ()), *self._reads(f, inputs.given)]
         calls, found = zip(*meet(self.blocks, START, (how, what)), strict=True)
         for column in zip(*calls, strict=True):
             if len(set(column)) > 1:
@@ -160,6 +162,9 @@ class RankAxis(Axis):
                 "and the same function; broadcast them from one rank (world().bcast), or seed random numbers alike. "
                 "POLYAD_COLLECTIVE_CHECK=0 leaves this check out"
             )
+
+    def _reads(self, f, given):
+        return [*reads(f), *reads_given(given)] if self.blocks.comm.strict else ()
 
     def _refuse(self, message, kind=CollectiveError):
         """Raise an error that all ranks raise."""
@@ -221,7 +226,7 @@ class RankAxis(Axis):
         leaves = [leaf for unit in units for leaf in tree.leaves(unit)]
         escaped = self.watch.escaped([leaf.value for leaf in leaves]) if self.watch else None
         mine = (
-            re.sub(r" at 0x[0-9a-f]+", "", tree.show(structure)),
+            told(tree.unflatten(structure, units), lambda leaf: "*"),
             [self._told(leaf) for leaf in leaves],
             escaped and f"{escaped.name} (entered at {escaped.where})",
         )
@@ -250,7 +255,12 @@ class RankAxis(Axis):
             )
         for other in structures:
             if other != structures[0]:
-                self._refuse(f"lanes return different structures: {structures[0]} and {other}", LaneSplitError)
+                told = f"{structures[0]} and {other}"
+                self._refuse(
+                    f"lanes return different structures: {told}; every path must return the same types, with the same static "
+                    "parts",
+                    LaneSplitError,
+                )
 
     def _check_same(self, structure, leaves, ranks):
         """Results that hold no lane's value are one value of all lanes: raise where it is not the same on all ranks."""

@@ -388,7 +388,9 @@ def test_numbers_follow_the_other_branch():
 @pytest.mark.parametrize(
     ("f", "text"),
     [
-        (lambda x: x if x > 0 else (x, x), "lanes return different structures"),
+        (lambda x: x if x > 0 else (x, x), "lanes return different structures: "),
+        (lambda x: pa.Diagonal(x * np.ones(2)) if x > 0 else x * np.eye(2), "different structures: * and Diagonal([*]); every"),
+        (lambda x: [pa.Diagonal(x[None]) if x > 0 else pa.Zeros((1, 1), float)], "[Zeros[((1, 1), dtype('float64'))]([])]"),
         (lambda x: x if x > 0 else np.ones(2) * x, "lanes return float64[2] and float64[] for the same result"),
         (lambda x: x if x > 0 else x.astype(np.float32), "float32[] and float64[]"),
         (lambda x: x.astype(int) if x > 0 else 0.5, "every path must give one shape and dtype"),
