@@ -178,8 +178,9 @@ def world():
     """The Communicator of all ranks of this job, made at the first call (all ranks together) and then kept.
 
     Initialises MPI. Without mpi4py or an MPI library it is one rank, and so it is in a child process of a rank (subprocess,
-    multiprocessing), which has no place among the ranks. Errors: RuntimeError when the launcher started several processes
-    but each finds itself alone; CollectiveTimeout when a rank never calls it.
+    multiprocessing, fork), which has no place among the ranks and ends without touching MPI; where it is forked, that needs
+    polyad to be imported before mpi4py.MPI (else end the child with os._exit). Errors: RuntimeError when the launcher
+    started several processes but each finds itself alone; CollectiveTimeout when a rank never calls it.
 
     Settings, the same on all ranks. POLYAD_DEADLINE: seconds (60) after which a rank that does not come to a collective
     ends the job. POLYAD_END_DEADLINE: seconds after the first rank's end (none by default: a rank may compute on as long as

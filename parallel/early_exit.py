@@ -9,14 +9,17 @@ import sys
 import traceback
 
 from .family import mark
-from .mpi_library import launched_size
+from .mpi_library import launched_size, take_over_the_end
 
 PATIENCE = 5  # seconds that starting MPI, only to end the job, may take
 
 
 def install():
-    """Take over sys.excepthook until `world()` is made, if this process is one of several."""
-    if launched_size()[0] > 1:
+    """Take over sys.excepthook until `world()` is made, and MPI's end, if this process is one of several."""
+    size, variable = launched_size()
+    if variable:
+        take_over_the_end()
+    if size > 1:
         mark()
         if sys.excepthook is sys.__excepthook__:
             _state["pid"] = os.getpid()

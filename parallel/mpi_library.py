@@ -2,6 +2,7 @@
 
 The wrong mpiexec, or a missing mpi4py, gives n worlds of one rank: each works on everything and exits with 0.
 """
+import atexit
 import faulthandler
 import os
 import subprocess
@@ -28,6 +29,26 @@ def launched_size():
     return 1, ""
 
 
+def take_over_the_end():
+    """Have this process end MPI from Python, unless the user has seen to that: mpi4py would end it in forked children, too,
+    over their parent's connection, which ends the job. Called before MPI is loaded; else mpi4py keeps to its own way."""
+    if "mpi4py.MPI" in sys.modules or "MPI4PY_RC_FINALIZE" in os.environ:
+        return
+    try:
+        from mpi4py import rc
+    except (ImportError, RuntimeError):
+        return
+    if rc.finalize is None:
+        rc.finalize = False
+        atexit.register(_end_mpi, os.getpid())
+
+
+def _end_mpi(rank_process):
+    MPI = sys.modules.get("mpi4py.MPI")
+    if MPI is not None and os.getpid() == rank_process and MPI.Is_initialized() and not MPI.Is_finalized():
+        MPI.Finalize()
+
+
 def load_mpi(deadline):
     """(the module mpi4py.MPI, '') with MPI initialised, or (None, why not): also in a child of a rank, which is one process.
 
@@ -37,6 +58,7 @@ def load_mpi(deadline):
     """
     if is_child():
         return None, "a child of a rank"
+    take_over_the_end()
     guarded = launched_size()[0] > 1
     if guarded:
         faulthandler.dump_traceback_later(deadline + START_SECONDS, exit=True, file=2)

@@ -48,16 +48,16 @@ def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
     arguments. Returns a function; its results are the same on every rank, and the same as those of `vmap` (sums may
     be added in another order). Derivatives, `vmap` and tracing work inside, outside and through it.
 
-    Without MPI, on one rank, or in a child process of a rank, it is `vmap`. Raises what `vmap` does, on every rank; an
-    error that f raises on some ranks only is a CollectiveError on the others. CollectiveError, the same on all ranks: the
-    ranks do not agree in the arguments and the arrays in f's closure (types, static parts, checksums of all elements), in_axes,
-    out_axes, axis_name or the transformations around the map, or in a result that is the same in all lanes of each rank, but not
-    on all ranks. By default f itself, functions among the arguments, the numbers and attributes that they read, and the order
-    of equal collectives are not compared, and ranks that differ in these mix silently: POLYAD_COLLECTIVE_CHECK=strict compares
-    the functions' code, what they read, and the lines that call collectives; 0 compares nothing. CollectiveError too where
-    another thread makes collectives while a map is under way, or a forked child makes any. LeakedLayerError: f reads a value
-    that a derivative or trace around the map follows from where it cannot be found (a global variable): give it as an argument
-    with in_axes=None.
+    Without MPI, on one rank, or in a child process of a rank, it is `vmap`. Raises what `vmap` does, on every rank; an error
+    that f raises on some ranks only is a CollectiveError on the others. CollectiveError, the same on all ranks: the ranks
+    do not agree in the arguments and the arrays in f's closure (types, static parts, checksums of all elements), in_axes,
+    out_axes, axis_name or the transformations around the map, or in a result that is the same in all lanes of each rank,
+    but not on all ranks. By default f itself, functions among the arguments, the numbers and attributes that they read, and
+    the order of equal collectives are not compared, and ranks that differ in these mix silently:
+    POLYAD_COLLECTIVE_CHECK=strict compares the functions' code, what they read, and the lines that call collectives; 0
+    compares nothing. CollectiveError too where another thread makes collectives while a map is under way, or a forked child
+    makes any. LeakedLayerError: f reads a value that a derivative or trace around the map follows from where it cannot be
+    found (a global variable): give it as an argument with in_axes=None.
 
     >>> import numpy as np, polyad as pa
     >>> pa.pmap(lambda x: x / pa.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))

@@ -1,6 +1,7 @@
 """The communicator: every collective against NumPy on 1, 2 and 3 ranks, and every fault with its message and status."""
 
 import re
+import subprocess
 import sys
 import time
 import types
@@ -388,3 +389,49 @@ def test_a_rank_that_raises_while_no_rank_uses_mpi_ends_the_job(mpirun):
     """
     finished = mpirun(script, 2, timeout=40, expect_success=False)
     assert finished.stderr.count("ValueError: no data on this rank") == 1
+
+
+FORKS = """
+import multiprocessing, os, sys
+import numpy as np
+import polyad as pa
+
+double = pa.pmap(lambda x: pa.psum(x, "i") * 2, axis_name="i")
+np.testing.assert_array_equal(double(np.ones(4)), [8] * 4)
+
+def status(end):
+    child = os.fork()
+    if child == 0:
+        end()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+def fail():
+    raise ValueError("in a child")
+
+assert [status(end) for end in (sys.exit, lambda: sys.exit(7), fail, lambda: os._exit(5))] == [0, 7, 1, 5]
+process = multiprocessing.get_context("fork").Process(target=lambda: sys.exit(3))
+process.start()
+process.join()
+assert process.exitcode == 3
+child = os.fork()   # one that comes to the end of the program
+if child:
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(double(np.ones(4)), [8] * 4)
+    from mpi4py import MPI
+    MPI.COMM_WORLD.Barrier()
+    print(f"PARENT {pa.world().rank}")
+else:
+    sys.exit()
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_forked_children_end_quietly(mpirun, ranks):
+    job = mpirun(FORKS, ranks)
+    assert sorted(re.findall(r"PARENT (\d)", job.stdout)) == [str(rank) for rank in range(ranks)]
+    assert "MPI_" not in job.stderr and job.stderr.count("ValueError: in a child") == ranks, str(job)
+
+
+def test_children_of_a_process_without_a_launcher_end_quietly():
+    job = subprocess.run([sys.executable, "-P", "-c", FORKS], capture_output=True, text=True, timeout=60)
+    assert job.returncode == 0 and job.stdout == "PARENT 0\n" and "rror" not in job.stderr.replace("ValueError", ""), job
