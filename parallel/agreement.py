@@ -53,7 +53,7 @@ def meet(blocks, place, detail=None):
         raise axis.failure
     mine = (place, detail, OUTSIDE if axis is None else axis.way())
     comm = blocks.comm
-    alike = comm.same(repr(mine).encode(), label=blocks.name)
+    alike = comm.same(repr(mine).encode(), label=blocks.name, told=place)
     found = [mine] if alike else comm.gather_objects(mine, label=blocks.name)
     try:
         _raise_for_all(blocks, found, place)

@@ -11,7 +11,7 @@ _STATE = struct.Struct("=Bd")
 
 STARTED, INSIDE, LEFT, FINISHED, RAISED, REPORTED = range(6)
 _WORDS = {STARTED: "has started, made no collective yet,", INSIDE: "waits in", LEFT: "has left",
-          FINISHED: "has finished its program,", RAISED: "has raised", REPORTED: "has raised"}
+          FINISHED: "has finished its program", RAISED: "has raised", REPORTED: "has raised"}
 
 
 class Board:
@@ -70,4 +70,6 @@ class Board:
             words += f" collective {number}, {text},"
         elif state in (RAISED, REPORTED):
             words += f" {text},"
-        return f"{words} {age:.1f} s ago" if state != INSIDE else f"{words} since {age:.1f} s"
+        elif state == FINISHED:
+            words += text
+        return f"{words}{',' * (state == FINISHED)} {age:.1f} s ago" if state != INSIDE else f"{words} since {age:.1f} s"

@@ -144,11 +144,11 @@ class Communicator:
         first, *others = map(pickle.loads, gathered)
         return all(bool(first == other) for other in others)
 
-    def same(self, payload, *, label=""):
+    def same(self, payload, *, label="", told=""):
         """Whether the bytes `payload` are equal on all ranks, by a digest of 62 bits: one small message whatever the number
-        of ranks, with no work that grows with it."""
+        of ranks, with no work that grows with it. told: what is compared, for messages; it may differ between the ranks."""
         digest = int.from_bytes(hashlib.blake2b(payload, digest_size=8).digest(), "little") >> 2
-        return bool(self._link.compare(Signature("same", label=label), digest))
+        return bool(self._link.compare(Signature("comparison", label=label), digest, told))
 
     def _gathered(self, a, signature):
         table = np.empty((self.size, *a.shape), a.dtype)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from . import board as boards
 from . import early_exit
 from .errors import CollectiveError, CollectiveTimeout
+from .guard import call_site
 
 GRACE = 0.3           # seconds between a report and the end of the job: lets the other ranks report and output drain
 STAGGER = 0.05        # the same error on several ranks: lower ranks print first, the others then need one line
@@ -21,7 +22,7 @@ _NO_USABLE_STREAM = suppress(AttributeError, OSError, ValueError)   # None or cl
 
 
 class ExitHooks:
-    """Replaces sys.excepthook and threading.excepthook and registers an atexit function; `comm` ends the job.
+    """Replaces sys.excepthook, threading.excepthook and sys.exit and registers an atexit function; `comm` ends the job.
 
     The hooks found are called after ours when they are not Python's own, and in a forked child they alone are used.
     `guard` is set once it exists; until then errors can already end the job.
@@ -34,6 +35,7 @@ class ExitHooks:
         early_exit.uninstall()
         self._previous, sys.excepthook = sys.excepthook, self._uncaught
         self._previous_in_thread, threading.excepthook = threading.excepthook, self._uncaught_in_thread
+        self._exit, sys.exit = sys.exit, self._noted_exit
         atexit.register(self._at_exit)
 
     def _uncaught(self, kind, error, trace):
@@ -48,6 +50,13 @@ class ExitHooks:
             self._uncaught(args.exc_type, args.exc_value, args.exc_traceback)
         else:
             self._previous_in_thread(args)
+
+    def _noted_exit(self, status=None, /):
+        """`sys.exit`, of which the other ranks are told: nothing else shows why a program ends early."""
+        if self.guard is not None and os.getpid() == self._pid:
+            text = "" if status is None else repr(status)
+            self.guard.ending = f" by sys.exit({text[:60]}) at {call_site()}"
+        self._exit(status)
 
     def _at_exit(self):
         if os.getpid() != self._pid or self.guard is None:

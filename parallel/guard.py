@@ -84,6 +84,7 @@ class Guard:
         self._sent, self._received = np.zeros(4, np.int64), np.zeros(4, np.int64)
         self._known = {}
         self._lock, self._busy = threading.RLock(), False
+        self._told, self.ending = "", ""  # what a comparison is about; how the program has come to its end, if that is known
         self._limit, self._now, self._pending = self.deadline, END, ()
         settings = zlib.crc32(repr((check, self.deadline, self.end_deadline)).encode())
         control.Allreduce(np.array([settings, -settings, 0, 0]), self._received, op=self._minimum)
@@ -102,9 +103,10 @@ class Guard:
         """
         return self._run(signature, None, move, args)
 
-    def compare(self, signature, mark):
-        """Whether all ranks have come with an equal `mark`, an integer of 62 bits, told in the message that compares the
-        signatures; errors as for `run`."""
+    def compare(self, signature, mark, told):
+        """Whether all ranks have come with an equal `mark`, an integer of 62 bits, sent in the message that compares the
+        signatures; told: what is compared, for messages. Errors as for `run`."""
+        self._told = told
         return self._run(signature, mark, lambda: self._received[2] == -self._received[3], ())
 
     def _run(self, signature, mark, move, args):
@@ -139,7 +141,7 @@ class Guard:
             if self.unusable:
                 raise CollectiveError(f"the job has failed: {self.unusable}")
             self._enter(END)
-            self.board.post(boards.FINISHED, self.number, str(END).encode())
+            self.board.post(boards.FINISHED, self.number, self.ending.encode())
             self._limit = self.end_deadline
             self._agree(END)
             self.unusable = "the program has ended"
@@ -192,7 +194,8 @@ class Guard:
     # --- what the errors say --------------------------------------------------------------------------------------
 
     def _difference(self, signature):
-        shown = str(signature) if signature is END or signature.place else f"{signature}{_at(call_site())}"
+        told = f": {self._told}" if signature.operation == "comparison" and self._told else self.ending * (signature is END)
+        shown = f"{signature}{told}" if signature is END or signature.place else f"{signature}{told}{_at(call_site())}"
         calls = self.gather_bytes(shown.encode())
         lines = [f"  rank {rank}: {call.decode()}" for rank, call in enumerate(calls)]
         return (f"the ranks do not agree on collective {self.number}:\n" + "\n".join(lines)

@@ -21,7 +21,7 @@ class OneProcess:
     def run(self, signature, move, *args):
         return move(*args)
 
-    def compare(self, signature, mark):
+    def compare(self, signature, mark, told):
         """Whether all ranks give an equal mark."""
         return True
 

@@ -185,6 +185,9 @@ if fault == "thread":
 if fault == "sys.exit":
     if not first: sys.exit(3)
     w.allreduce(x)
+if fault == "map":
+    import polyad as pa
+    pa.pmap(np.sin)(x) if first else w.allreduce(x)
 if fault == "exit early":
     if not first: sys.exit(0)
     time.sleep(0.3)
@@ -226,7 +229,8 @@ TRACEBACK = "Traceback (most recent call last)"
     ("pairs", ["CollectiveMismatch: exchange: .* not paired", "rank 0: source None, dest 1"]),
     ("extra", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
     ("exit early", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
-    ("sys.exit", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
+    ("sys.exit", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: end of the program by sys\.exit\(3\) at script\.py:\d+\n"]),
+    ("map", [MISMATCH, r"rank 0: comparison \[pmap\(sin\)\]: the start at script\.py:\d+\n", f"rank 1: {FLOATS}"]),
     ("one catches", [MISMATCH, r"\[rank 0/2\] Traceback"]),
     ("thread", [MISMATCH, f"rank 0: {FLOATS}"]),
     ("raise", [r"\[rank 1/2\] Traceback", "ValueError: boom"]),
@@ -279,6 +283,8 @@ def test_without_the_check_the_deadline_still_holds(mpirun):
     settings = {"POLYAD_DEADLINE": "1", "POLYAD_COLLECTIVE_CHECK": "0"}
     job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": "stuck", **settings}, expect_success=False)
     assert "rank 1 did not arrive within 1 s" in job.stderr, str(job)
+    job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": "sys.exit", **settings}, expect_success=False)
+    assert re.search(r"rank 1 has finished its program by sys\.exit\(3\) at script\.py:\d+, [\d.]+ s ago", job.stderr), str(job)
 
 
 def test_a_rank_may_compute_on_after_the_others_have_finished(mpirun):
