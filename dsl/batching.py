@@ -252,6 +252,16 @@ def _asked_by_jit(x):
     return isinstance(x, Layer) and getattr(x.run, "answers", False) and not x.run.performs
 
 
+def _leave_jit(x):
+    """Have a trace of jit that holds x go on eagerly: what it records of one process' lanes may not hold for another's."""
+    for part in layers_of(x):
+        if _asked_by_jit(part) and part.below is None:
+            part.run.be_eager(
+                "Python asks for values of lanes that lie on several processes, each of which may go another way; use "
+                "polyad.where or polyad.cond"
+            )
+
+
 def concrete(x):
     """x as a plain NumPy array, through all layers."""
     return x.concrete() if isinstance(x, Layer) else host_copy(x)
@@ -323,6 +333,8 @@ class Batched(_Lanes):
         """The one answer of all lanes, or a Split into the groups that agree."""
         if ndim_of(self.value) == 1 and self.run.size > 1 and not self.run.axis.spans_processes and _asked_by_jit(self.value):
             return self._in_order()
+        if self.run.axis.spans_processes:
+            _leave_jit(self.value)
         answers = concrete(self.value)
         if len(answers) == 0:
             return self.run.undetermined(answers)

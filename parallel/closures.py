@@ -15,6 +15,7 @@ from ..ad import Dual, Reverse
 from ..ad.reverse import ReverseRun
 from ..dispatch import Layer, open_runs, tree
 from ..dsl import Traced
+from ..dsl.jit.wrapper import Jitted
 from ..dsl.tracing import TraceRun
 
 DEPTH = 12  # steps from the function within which a value is found: a closure may lead to the whole program
@@ -27,6 +28,18 @@ def substituted(f, change):
     Functions, trees and objects on the way to such a value are copied, all else is shared with f.
     """
     return _Substitution(change).of(f)
+
+
+class _AsItIs:
+    """What stands for a function under jit that reads such a value: it without jit, as its programs hold the value itself."""
+
+    quick = None
+
+    def __init__(self, f):
+        self.f = f
+
+    def __call__(self, *args, **kwargs):
+        return self.f(*args, **kwargs)
 
 
 class _Substitution:
@@ -51,6 +64,8 @@ class _Substitution:
         leaves, structure = tree.flatten(x)
         if structure is not tree.LEAF:
             return self._keep(x, tree.unflatten(structure, [self.of(leaf) for leaf in leaves]))
+        if isinstance(x, Jitted):
+            return self._keep(x, _AsItIs(self.of(x.f)))
         made = self._keep(x, copy.copy(x))
         for name, value in vars(x).items():
             object.__setattr__(made, name, self.of(value))
@@ -99,6 +114,8 @@ def _parts(x):
     leaves, structure = tree.flatten(x)
     if structure is not tree.LEAF:
         return leaves
+    if isinstance(x, Jitted):
+        return (x.f,)
     ours = type(x).__module__.partition(".")[0] == __name__.partition(".")[0]
     return () if ours else list(getattr(x, "__dict__", {}).values())
 
@@ -119,14 +136,24 @@ class Watch:
 
     def __init__(self):
         runs = open_runs()
-        self.tapes = [(run, len(run.tape)) for run in runs if isinstance(run, ReverseRun)]
+        tapes = [run for run in runs if isinstance(run, ReverseRun)]
+        self.jitted = [run for run in runs if tapes and isinstance(run, TraceRun) and run.answers]
+        self._settle()
+        self.tapes = [(run, len(run.tape)) for run in tapes]
         traces = [run for run in runs if isinstance(run, TraceRun) and not run.performs]
         self.traces = [(run, len(run.recorded())) for run in traces]
 
     def __bool__(self):
         return bool(self.tapes or self.traces)
 
+    def _settle(self):
+        """Have what jit has recorded so far happen now, before what is noted next: a tape around it grows only then."""
+        for run in self.jitted:
+            if not run.performs:
+                run.pending()
+
     def start(self):
+        self._settle()
         self.starts = [len(run.tape) for run, _ in self.tapes], [len(run.recorded()) for run, _ in self.traces]
 
     def escaped(self, results):

@@ -122,7 +122,8 @@ def _outcome(tree, run, before, env, outputs, structure):
     """(results, structure) at the end of a trace."""
     if run.performs:
         return outputs, structure
-    if before.doubt is None and not run.path and tree.root is run.segment:  # nothing has been run: it runs as a whole
+    untouched = not run.path and not run.done and tree.root is run.segment
+    if before.doubt is None and untouched:  # nothing has been run: it runs as a whole
         tree.root.traced = 0
         return walk(tree, tree.root, env, [])
     run.pending()
