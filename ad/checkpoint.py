@@ -194,7 +194,7 @@ def _fold_trace(recomputed, run, y, mark):
     """One equation in place of all from `mark` on."""
     inside = run.equations[mark:]
     defined = {v for e in inside for v in e.outputs}
-    found = [x.var for leaf in tree.leaves(y) for x in layers_in(leaf) if isinstance(x, Traced) and x.run is run]
+    found = [x.variable for leaf in tree.leaves(y) for x in layers_in(leaf) if isinstance(x, Traced) and x.run is run]
     outputs = [v for v in dict.fromkeys(found) if v in defined]
     read = list(dict.fromkeys([v for e in inside for v in e.inputs if isinstance(v, Var) and v not in defined]))
     if not outputs or not read or all(e.op is checkpointed_call for e in inside):

@@ -69,7 +69,7 @@ class GraphRun(TraceRun):
     def atom(self, x, mine=False):
         x = settled(x)
         if type(x) is Traced[0]:
-            return x.var
+            return x.variable
         if is_number(x):
             return x
         if isinstance(x, Layer):

@@ -169,11 +169,11 @@ def _var(x, what):
         raise StructureError(
             f"{what}: {describe(x)}{where} is no array of an explicit graph; start from polyad.placeholder(shape)"
         )
-    return x.var
+    return x.variable
 
 
 def _value_like(new, old):
     new = asarray(new, dtype=old.dtype) if is_number(new) else new
     if shape_of(new) != old.shape or dtype_of(new) != old.dtype:
-        raise ShapeError(f"function: givens: {describe(new)} cannot stand for {shown(old.var)}")
+        raise ShapeError(f"function: givens: {describe(new)} cannot stand for {shown(old.variable)}")
     return value_of(graph.atom(new))

@@ -7,7 +7,7 @@ nothing follows them any more they are what they hold: operations, `print`, `flo
 import numpy as np
 
 from ..dispatch import isa, settled
-from ..dsl.operators import OF_MEMORY
+from ..dsl.array_methods import OF_MEMORY
 from .reverse import Reverse
 
 

@@ -115,7 +115,7 @@ def _plain(ct, xs):
 
 def _same_space(known, x, ct):
     """Whether a cotangent so far is one of x's shape and dtype, as is a part of another."""
-    return known.var.aval == aval_of(x) and ct.dtype == known.dtype
+    return known.variable.aval == aval_of(x) and ct.dtype == known.dtype
 
 
 def _writable(known, x):

@@ -251,7 +251,7 @@ def apart(cts, given):
 
 def _owner(x):
     """The array, or other object, whose memory x looks at."""
-    while getattr(x, "base", None) is not None:  # more than one where memory is a file's or a buffer's
+    while not isa(x, Layer) and getattr(x, "base", None) is not None:  # more than one where memory is a file's or a buffer's
         x = x.base
     return x
 

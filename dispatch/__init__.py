@@ -61,6 +61,6 @@ from .questions import dtype_of, is_number, ndim_of, shape_of
 from .next_methods import call_next, invoke
 from .resolve import lazy_libraries
 from .rule_methods import RuleTable
-from .standing import isa
+from .standing import PlainMembers, isa
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -21,8 +21,8 @@ import numpy as np
 
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
 from .generic import clear_all
-from .refusals import reason
-from .standing import Standing, set_class
+from .refusals import explain, reason
+from .standing import PlainMembers, Standing, set_class
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _package = str(Path(__file__).parent.parent / "_")[:-1]  # as the files of its code name it, links and all; with the separator
@@ -97,7 +97,7 @@ class LayerMeta(ArrayMeta):
 _own = type.__dict__["__dict__"].__get__  # what a class itself defines
 
 
-class Layer(Standing, Array, metaclass=LayerMeta):
+class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
     """Base class of layer values. `depth` is the nesting depth of the transformation, `run` its one execution.
 
     In-place code rebinds a value (`become`): the object a user holds takes the state of another value. So whatever is
@@ -269,6 +269,8 @@ class Run:
         why = None if error is None else reason(error, traceback, refusal, is_library)
         if why is not None:
             raise why.with_traceback(traceback) from None
+        if error is not None and self.depth == 1:
+            explain(error, traceback, self, Layer)
 
     @contextlib.contextmanager
     def outside(self):

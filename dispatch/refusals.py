@@ -60,3 +60,21 @@ def _unseen(error, inside):
     """Whether no Python code but ours has met an error: it went from us to what is written in C."""
     first = error.__traceback__
     return first is not None and inside(first.tb_frame.f_code.co_filename)
+
+
+def explain(error, traceback, run, layer):
+    """Note on an error about the class of a followed value, raised where C code or a library took it for a plain one.
+
+    run: the transformation that the error leaves; layer: the base class of followed values.
+    """
+    if not isinstance(error, (TypeError, AttributeError)) or isinstance(error, PolyadError) or hasattr(error, "__notes__"):
+        return
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    for name, x in traceback.tb_frame.f_locals.items():
+        if layer in type(x).__mro__ and any([kind.__name__ in str(error) for kind in (type(x), x.standing())]):
+            error.add_note(
+                f"{run.name} follows {name}, a {type(x).__name__} of {x.dtype}{list(x.shape)}: what takes plain values only "
+                "cannot have it; use operations of polyad or NumPy, or cut it off with polyad.stop_gradient"
+            )
+            return

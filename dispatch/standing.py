@@ -21,4 +21,10 @@ class Standing:
     __class__ = property(lambda self: self.standing())
 
 
+class PlainMembers:
+    """The base of layers behind all others: attributes of the plain value that are no operations (dsl/array_methods.py)."""
+
+    __slots__ = ()
+
+
 set_class = object.__dict__["__class__"].__set__  # makes an object one of another class of the same slots

@@ -107,7 +107,7 @@ def normalize_axis(name, axis, ndim):
 
 def number_kind(x):
     """The type of a Python number, or of a traced value that stands for one; else None."""
-    return type(x) if is_number(x) else getattr(getattr(x, "var", None), "weak", None)
+    return type(x) if is_number(x) else getattr(getattr(x, "variable", None), "weak", None)
 
 
 def standing_of(x):

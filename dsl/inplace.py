@@ -30,9 +30,7 @@ def fill(self, value):
 
 def put(self, indices, values, mode="raise"):
     """Write values at positions of the flattened array, repeating them if they are too few."""
-    if mode != "raise":
-        raise MissingRuleError(f"put: mode={mode!r} is not offered; bring the indices into range first")
-    indices, values = asarray(indices), asarray(values)
+    indices, values = within(asarray(indices), size_of(self), mode), asarray(values)
     flat = reshape(self, shape=(size_of(self),)).copy()
     setitem(flat, reshape(indices, shape=(size_of(indices),)), _repeated(values, size_of(indices)))
     update(self, reshape(flat, shape=shape_of(self)), "put")
@@ -44,8 +42,17 @@ def _repeated(values, n):
     return flat if m == n else flat[arange_like(values, n) % m]
 
 
-def sort(self, axis=-1, **options):
-    """Sort along an axis."""
+def within(indices, n, mode):
+    """Indices that are out of range of n elements as NumPy's mode has them: "clip", "wrap", or "raise" for as they are."""
+    if mode == "raise":
+        return indices
+    return operations["clip"](indices, min=0, max=n - 1) if mode == "clip" else indices % n
+
+
+def sort(self, axis=-1, kind=None, order=None, **options):
+    """Sort along an axis. kind: which algorithm, which the result does not show."""
+    if order is not None:
+        raise MissingRuleError("sort: order= is of arrays with fields")
     update(self, operations["sort"](self, axis=axis, **options), "sort")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..dispatch import Array, Layer, innermost_run, snapshot
-from . import creation
+from . import array_methods, creation
 from .avals import dtype_of, ndim_of, shape_of
 from .card import operations
 from .dtypes import result_type
@@ -132,6 +132,9 @@ def _of_shape(function):
 
 MAKERS = ("zeros", "ones", "empty", "full", "eye", "identity", "tri", "arange")
 ANSWERS = {
+    "reshape": array_methods.reshape,
+    "ravel": array_methods.ravel,
+    "take": array_methods.take,
     "shape": lambda a: a.shape,
     "ndim": lambda a: a.ndim,
     "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],

@@ -45,7 +45,8 @@ def reduction(name, op, x, axis, params, mask=True, initial=np._NoValue):
     if own in ("max", "min") and any(shape_of(x)[a] == 0 for a in reduced_axes(own, x, axis)):
         empty = operations["sum"](x, axis=axis, keepdims=params.get("keepdims", False))
         return where(False, empty, initial)
-    return join(op(x, axis=axis, **params), initial)
+    y = op(x, axis=axis, **params)
+    return join(y, astype(asarray(initial), dtype=dtype_of(y)))
 
 
 def _mean(op, x, axis, params, mask):

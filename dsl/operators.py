@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 
-from ..dispatch import Array, ConcreteValueError, Container, Layer, ShapeError, describe, isa, refuse, snapshot
+from ..dispatch import Array, ConcreteValueError, Container, Layer, ShapeError, describe, snapshot
 from ..dispatch.containers import densified
 from ..dispatch.errors import MethodError
-from . import inplace, mutation, views
-from .avals import dtype_of, is_number, ndim_of
+from . import array_methods, inplace, mutation, views
+from .avals import dtype_of, ndim_of
 from .card import operations
 from .libraries import host_copy
 from .ops import (
@@ -78,15 +78,6 @@ METHODS = {
 }  # fmt: skip
 
 
-# Methods of NumPy's arrays about their memory -> what to write instead.
-OF_MEMORY = {
-    **dict.fromkeys(("byteswap", "dump", "dumps", "getfield", "setfield", "tobytes", "tofile"), "return the value instead"),
-    "view": "x.astype(dtype) converts, and x[...] shares elements",
-    "resize": "use x.reshape or polyad.concatenate",
-    "partition": "use x.sort()",
-    "argpartition": "use x.argsort()",
-    "choose": "use polyad.take or polyad.where",
-}
 BY_NAME = ("argmax", "argmin", "argsort", "compress", "cumprod", "cumsum", "diagonal", "nonzero", "repeat", "searchsorted",
            "std", "trace", "var")  # fmt: skip  # methods of the same name as their operation
 LARGEST = 2**63  # beyond the integers of NumPy
@@ -230,16 +221,6 @@ def _namespace(self, /, *, api_version=None):
     return language
 
 
-def _refused(name, what, advice):
-    def method(self, *args, **kwargs):
-        plain = getattr(self.run, "plain", None)  # of a run that can go on with plain numbers
-        if plain is None:
-            refuse(self, what, advice() if callable(advice) else advice)
-        value = plain(self, what)
-        return getattr(np.asarray(value) if isa(value, np.generic) or is_number(value) else value, name)(*args, **kwargs)
-
-    return method
-
 BUFFERS = "make an array that it is written into (b[0] = x) with polyad.zeros(shape) or np.zeros_like(followed value)"
 
 
@@ -266,6 +247,7 @@ def install():
     for name in BY_NAME:
         if name in operations and not hasattr(Array, name):
             setattr(Array, name, operations[name])
+    array_methods.install(METHODS | {name: operations[name] for name in BY_NAME if name in operations})
     for name, method in inplace.METHODS.items():
         setattr(Layer, name, method)
     Array.__setitem__ = mutation.setitem
@@ -296,11 +278,9 @@ def _install_conversions():
     Layer.__int__ = _int
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
     for name, what in asked.items():
-        setattr(Layer, name, _refused(name, what, keep))
-    Layer.__array__ = _refused("__array__", "a NumPy array", _instead_of_array)
-    for name in OF_MEMORY:
-        setattr(Layer, name, _refused(name, f".{name}()", f"{OF_MEMORY[name]}; for the array alone use polyad.stop_gradient"))
-    Layer.__dlpack__ = _refused("__dlpack__", "DLPack export", keep)
+        setattr(Layer, name, array_methods.taken_out(name, what, keep))
+    Layer.__array__ = array_methods.taken_out("__array__", "a NumPy array", _instead_of_array)
+    Layer.__dlpack__ = array_methods.taken_out("__dlpack__", "DLPack export", keep)
     Container.__bool__ = _truth_of_container
     for kind in (float, builtins.complex, int):
         setattr(Container, f"__{kind.__name__}__", _number_of_container(kind))

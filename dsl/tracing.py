@@ -34,29 +34,29 @@ from .weak_numbers import inferred, settled_numbers
 class Traced(Layer):
     """A value known by shape and dtype only; `Traced[d]` belongs to a trace of depth d."""
 
-    __slots__ = ("run", "var")
+    __slots__ = ("run", "variable")
 
     def __init__(self, var, run):
-        self.var, self.run = var, run
+        self.variable, self.run = var, run
 
     @property
     def shape(self):
-        return self.var.aval.shape
+        return self.variable.aval.shape
 
     @property
     def dtype(self):
-        return self.var.aval.dtype
+        return self.variable.aval.dtype
 
     @property
     def lanes(self):
         """Axis name -> whether the value is the same in all lanes, of the maps around the trace."""
-        return self.var.lanes
+        return self.variable.lanes
 
     below = None
 
     def standing(self):
         """A Python number, an array of the library for which is traced, or what has no axes: a number of NumPy's."""
-        var, library = self.var, type(self.run.example)
+        var, library = self.variable, type(self.run.example)
         host = issubclass(library, (HostArray, type(None)))
         plain = np.ndarray if var.aval.shape else var.aval.dtype.type
         return var.weak or var.standing or (plain if host else library)
@@ -65,10 +65,10 @@ class Traced(Layer):
         return self.run.answer(self)
 
     def made_as(self, other, alike):
-        return self.var is other.var or self.run.same_step(self.var, other.var, alike)
+        return self.variable is other.variable or self.run.same_step(self.variable, other.variable, alike)
 
     def __repr__(self):
-        return f"{type(self).__name__}({self.var.aval})"
+        return f"{type(self).__name__}({self.variable.aval})"
 
     def __str__(self):
         """Text of the numbers where there are some, under jit."""
@@ -86,7 +86,7 @@ class Traced(Layer):
             check_runs(r, args, cls)
             if r.performs:
                 return r.perform(generic, args, params)
-            inputs = [a.var if m else r.atom(a) for a, m in zip(args, mine)]
+            inputs = [a.variable if m else r.atom(a) for a, m in zip(args, mine)]
             inputs, weak = settled_numbers(r, generic, inputs, params, known)
             if r.performs:  # it was asked whether a divisor is zero
                 return r.perform(generic, args, params)
@@ -110,7 +110,7 @@ def identity(x):
 
 def as_array(x):
     """A value of a trace that stands for a Python number as one that stands for an array of it; all else as it is."""
-    return operations["astype"](x, dtype=x.dtype) if x.var.weak in (float, complex) else x
+    return operations["astype"](x, dtype=x.dtype) if x.variable.weak in (float, complex) else x
 
 
 def in_trace(x):
@@ -205,7 +205,7 @@ class TraceRun(Run):
         """A traced value as Python asks for it."""
         self.ask_around()
         raise ConcreteValueError(
-            f"{self.name}: Python asked for the value of {type(x).__name__} of {x.var.aval}, which a trace "
+            f"{self.name}: Python asked for the value of {type(x).__name__} of {x.variable.aval}, which a trace "
             f"does not have; {self.advice}"
         )
 
@@ -258,7 +258,7 @@ class TraceRun(Run):
         if mine or type(x) is Traced[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)
-            return x.var
+            return x.variable
         if is_number(x):
             return x
         if not isinstance(x, Array) or dtype_of(x).kind not in "biufc":
@@ -268,7 +268,7 @@ class TraceRun(Run):
         if known is None:
             if isinstance(x, Layer) and x.run.closed:
                 raise x.run.leaked()
-            weak = x.var.weak if isinstance(x, Traced) else None
+            weak = x.variable.weak if isinstance(x, Traced) else None
             known = self.constants[key] = (Var(aval_of(x), lanes_of(x), weak), snapshot(x))
             if watching.get():
                 self.seals += sealed((x,))

@@ -289,7 +289,7 @@ def _check_static(name, x, run):
 
 def owner(x):
     """The array whose memory x looks at."""
-    while isa(getattr(x, "base", None), np.ndarray):
+    while isa(x, np.ndarray) and isa(x.base, np.ndarray):
         x = x.base
     return x
 

@@ -47,7 +47,7 @@ def follow_numbers(cls):
     def noted(plain, repeats):
         @functools.wraps(plain)
         def method(self, *others):
-            if self.var.weak is None:
+            if self.variable.weak is None:
                 return plain(self, *others)
             if repeats and isinstance(others[0], (list, tuple, str, bytes)) and self.dtype.kind in "iu":
                 return NotImplemented  # as many times that, which is Python's affair

@@ -169,7 +169,7 @@ class Watch:
                 continue
             steps = run.recorded()
             inside = {v for e in steps[mark:] for v in e.outputs} | {v for v, _ in run.constants.values()}
-            outside = lambda x, run=run, inside=inside: isinstance(x, Traced) and x.run is run and x.var not in inside
+            outside = lambda x, run=run, inside=inside: isinstance(x, Traced) and x.run is run and x.variable not in inside
             read = any(hasattr(v, "aval") and v not in inside for e in steps[start:] for v in e.inputs)
             if read or any(_holds(x, outside) for x in results):
                 return run

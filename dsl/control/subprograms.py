@@ -114,7 +114,7 @@ def as_numbers(results, kinds):
     results = list(results)
     for i, kind in enumerate(kinds):
         if kind and isinstance(results[i], Traced):
-            results[i].var.weak = kind
+            results[i].variable.weak = kind
         elif kind and isa(results[i], (np.generic, np.ndarray)):
             results[i] = kind(results[i])
     return results

@@ -50,7 +50,7 @@ class Adoption:
         """A copy of f for a run."""
         self.spaces, self.made = {}, {}
         self.values = {id(self.arrays[i]): Traced[run.depth](run.atom(self.arrays[i]), run) for i in self.chosen}
-        self.started = [(x, x.var) for x in self.values.values()]
+        self.started = [(x, x.variable) for x in self.values.values()]
         return self._of(f)
 
     def _of(self, x):
@@ -87,7 +87,7 @@ class Adoption:
         given = [*[v for e in steps for v in e.params.values()], *[getattr(v, "value", v) for v in what if how == "return"]]
         if (
             any([isinstance(v, types.FunctionType) for v in given])
-            or any([x.var is not var for x, var in self.started])
+            or any([x.variable is not var for x, var in self.started])
             or any([e.op.card.acts(e.params) for e in steps])
         ):
             raise NotFollowed

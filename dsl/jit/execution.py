@@ -1,7 +1,11 @@
 """Running a call by the tree: along the segments known, and where they end, by the user's function itself."""
 
-from ...dispatch import MutationError
+import traceback
+
+from ...dispatch import MutationError, PolyadError
 from ...dispatch import tree as pytree
+from ...dispatch.errors import PerformanceWarning
+from ...dispatch.layers import is_library, warn
 from ..batching import concrete
 from ..ir import Var
 from ..libraries import Scalar
@@ -17,6 +21,8 @@ from .results import Results
 from .run import JitRun, answer_key
 from .segments import run_segment
 from .writes import Before
+
+UNKNOWN = object()  # before the function has returned
 
 
 def execute(jitted, tree, leaves, arrays):
@@ -80,6 +86,7 @@ def trace(jitted, tree, env, leaves, arrays, path):
     run = JitRun(jitted.name, tree, env, example, path, arrays)
     before = Before(tree, objects_among(leaves), arrays)
     adoption = Adoption(jitted.f, tree.reads, before.values, arrays) if tree.adopts else None
+    given, out = None, UNKNOWN
     try:
         with run:
             f = adoption.copy(jitted.f, run) if adoption else jitted.f
@@ -93,9 +100,11 @@ def trace(jitted, tree, env, leaves, arrays, path):
             outputs, structure = run.finish(out)
             if adoption:
                 adoption.check(run.segments())
-    except (NotFollowed, Exception):
+    except (NotFollowed, Exception) as error:
         if adoption is None:
-            raise
+            if given is None or out is not UNKNOWN or _fails_anyhow(error) or not before.repeatable(run):
+                raise
+            return _without_a_trace(jitted, tree, leaves, before, error)
         tree.reads.adopts = False
         if tree.root is None:
             raise NotFollowed from None
@@ -116,6 +125,33 @@ def _as_it_is(jitted, tree, leaves, before):
     before.draw_again()
     args, kwargs = _arguments(tree, [x.value if type(x) is Static else x for x in leaves])
     return pytree.flatten(jitted.f(*args, **kwargs))
+
+
+def _without_a_trace(jitted, tree, leaves, before, error):
+    """(results, structure) of a function that failed while it was followed, as some code takes plain values only: it runs as it
+    is from now on. If that fails too, so does the call; with our own error, which says more, if there is one."""
+    try:
+        found = _as_it_is(jitted, tree, leaves, before)
+    except Exception as plain:
+        plain = error if isinstance(error, PolyadError) else plain
+        plain.plainly = True
+        raise plain from None
+    if tree.eager is None:
+        tree.eager = f"with values that jit follows it fails: {type(error).__name__}{place_of(error)}: {error}"
+        warn(f"{jitted.name} runs eagerly from now on: {tree.eager}", PerformanceWarning)
+    return found
+
+
+def _fails_anyhow(error):
+    """Whether an error is none of following values: the stack is at its end, or it came where nothing was followed."""
+    return isinstance(error, RecursionError) or getattr(error, "plainly", False)
+
+
+def place_of(error):
+    """ " at file:line" of the user's last line that an error came through, or nothing."""
+    steps = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    mine = [step for step in steps if not is_library(step[0])]
+    return f" at {mine[-1][0]}:{mine[-1][1]}" if mine else ""
 
 
 def _outcome(tree, run, before, env, outputs, structure):

@@ -53,7 +53,7 @@ def _kind(x):
     if is_number(x):
         return aval_of(x), type(x), ()
     if is_array(x):
-        return aval_of(x), x.var.weak if isinstance(x, Traced) else None, tuple(lanes_of(x).items())
+        return aval_of(x), x.variable.weak if isinstance(x, Traced) else None, tuple(lanes_of(x).items())
     return kind_of(x)
 
 

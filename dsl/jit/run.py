@@ -46,10 +46,10 @@ def answer_key(answer):
 class JitRun(TraceRun):
     """The execution. tree: to be followed and grown. env: Var -> value, of the arguments and of what was computed before.
     known: pairs (segment, answer) that have been run in this call already. arrays: what f reads from outside, as it is
-    now."""
+    now. acted: whether a step with an effect has been carried out eagerly."""
 
-    __slots__ = ("arguments", "arrays", "done", "env", "found", "found_places", "known", "path", "performs", "position",
-                 "replayed", "segment", "originals", "start", "tree")  # fmt: skip
+    __slots__ = ("acted", "arguments", "arrays", "done", "env", "found", "found_places", "known", "path", "performs",
+                 "position", "replayed", "segment", "originals", "start", "tree")  # fmt: skip
     answers = True
 
     def __init__(self, name, tree, env, example, known, arrays):
@@ -57,7 +57,7 @@ class JitRun(TraceRun):
         self.tree, self.env, self.known, self.arrays = tree, env, known, arrays
         self.constants = {identity(arrays[i]): (var, arrays[i]) for var, (i, view) in tree.places.items() if view is None}
         self.found, self.found_places, self.originals = {}, {}, {}
-        self.performs, self.path, self.start = False, [], None
+        self.performs, self.acted, self.path, self.start = False, False, [], None
         self.arguments = []  # triples (value as the function sees it, Var, whether it can be written to)
         self.replayed = None  # what has been carried out already of what is to come, once it runs eagerly
         self._enter(tree.root)
@@ -211,10 +211,10 @@ class JitRun(TraceRun):
             value = self.plain(x, "text of it, or a floating number for Python,")
             with self.outside():
                 return concrete(value)
-        asked = self._end_segment(("answer", x.var))
+        asked = self._end_segment(("answer", x.variable))
         if asked:
             self.pending()
-        value = self.value(x.var)
+        value = self.value(x.variable)
         if type(value) is not np.bool_:
             with self.outside():
                 value = concrete(value)
@@ -287,8 +287,8 @@ class JitRun(TraceRun):
 
     def text(self, x):
         """str(x): of a whole number a question, of others a number taken out."""
-        kind = x.var.weak
-        value = self.answer(x) if x.var.aval.shape == () and x.dtype.kind in "biu" else self.plain(x, "text of it")
+        kind = x.variable.weak
+        value = self.answer(x) if x.variable.aval.shape == () and x.dtype.kind in "biu" else self.plain(x, "text of it")
         return str(concrete(value) if kind is None else kind(concrete(value)))
 
     # ------------------------------------------------------------------ the rest of a call, eagerly
@@ -325,8 +325,9 @@ class JitRun(TraceRun):
     def perform(self, generic, args, params):
         """An operation, carried out on the values: what it gives is none of the trace. Python numbers stay what they are."""
         mine = Traced[self.depth]
+        self.acted = self.acted or generic.function.card.acts(params)
         with self.outside():
-            xs = [self._plain(x.var) if type(x) is mine else x for x in args]
+            xs = [self._plain(x.variable) if type(x) is mine else x for x in args]
             meaning = operator_of(generic.name)
             if meaning is not None and all([type(x) in NUMBERS for x in xs]):
                 return meaning(*xs)
@@ -342,13 +343,13 @@ class JitRun(TraceRun):
         eagerly."""
         if not self.performs:
             self.be_eager(f"{what} takes a value out of it; return the value instead")
-        return self.value(x.var)
+        return self.value(x.variable)
 
     # ------------------------------------------------------------------ the end
     def finish(self, out):
         """(leaves of the result, structure), with the traced ones as Vars, or as values after an eager end."""
         for x, var, writable in self.arguments:
-            if writable and x.var is not var:
+            if writable and x.variable is not var:
                 raise MutationError(
                     f"{self.name}: the function writes to one of its arguments, {var.aval}; jit gives it a value of its own, "
                     "so that the caller would not see it: write to a copy, x = x.copy(), and return it"
@@ -369,7 +370,7 @@ class JitRun(TraceRun):
         if isinstance(x, Layer) and type(x) is Traced[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)
-            return x.var
+            return x.variable
         if hasattr(type(x), "throw") or hasattr(type(x), "athrow"):
             raise StructureError(
                 f"{self.name}: the function returns a generator, {describe(x)}, which runs after it; return a list"

@@ -62,6 +62,13 @@ class Before:
                     self.doubt = f"adds what it computes to {label}, outside of it", KEPT
                     self.changed.append((None, log))
 
+    def repeatable(self, run):
+        """Whether f, which a run has followed until it failed, can run once more as if it had not: it has changed nothing that
+        it reads outside, and no step with an effect, or one that writes into donated memory, was carried out."""
+        self.look(run)
+        donated = run.tree.donated and run.known
+        return self.doubt is None and not self.added and not run.acted and not donated and not _acts(run)
+
     def settle(self):
         """Replace the values of the trace that f left outside by their numbers, as if it had run eagerly."""
         for i, x in self.changed:
@@ -78,12 +85,13 @@ class Before:
 
 def _acts(run):
     """Whether steps of a run have effects."""
-    return any([e.op.card.acts(e.params) for s in run.segments() for e in s.equations])
+    followed = [*[s for s, unused in run.known], *run.segments()]
+    return any([e.op.card.acts(e.params) for s in followed for e in s.equations])
 
 
 def number(x):
     """A value of a trace that has ended, as what it stands for."""
-    return result(x.var, {x.var: x.run.value(x.var)}, x.var.weak) if x.run.answers else x
+    return result(x.variable, {x.variable: x.run.value(x.variable)}, x.variable.weak) if x.run.answers else x
 
 
 def settle(container):

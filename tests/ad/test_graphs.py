@@ -286,7 +286,7 @@ def test_errors():
 def test_memory_is_held_by_values_alone():
     x, big = pa.placeholder((1000,)), np.ones(1000)
     y = pa.sum(x * big)
-    origin = weakref.ref(y.var.origin)
+    origin = weakref.ref(y.variable.origin)
     del y
     gc.collect()
     assert origin() is None

@@ -129,7 +129,7 @@ def test_every_card_answers_for_numpy(function, op, make):
         lambda x: np.multiply.reduce(x, dtype=np.float32, axis=(0, 1)),
         lambda x: np.round(x) + np.around(x, 1) + np.rint(x) + x.round(1) + np.round(a=x, decimals=2),
         lambda x: np.zeros_like(x) + np.ones_like(x) * np.full_like(x, 3) + np.zeros_like(x, dtype=np.float32),
-        lambda x: np.copy(x) + x.copy() + copy.copy(x) + copy.deepcopy({'x': x})['x'],
+        lambda x: np.copy(x) + x.copy() + copy.copy(x) + copy.deepcopy({"x": x})["x"],
         lambda x: (x > 1).copy() & np.copy(x > 0),
         lambda x: np.linspace(0, x[0], 4) + pa.linspace(x[1], 1.0, 4, endpoint=False),
         lambda x: x * np.ndim(x) + np.shape(x)[1] + np.size(x) * np.size(x, 1),
@@ -145,9 +145,7 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.f
 
 
 @pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
-@pytest.mark.parametrize(
-    "other", [np.array([0.5, 2.0, 1.5]), 2, 2.5, np.float64(2), np.float32(0.5), np.int64(3), True]
-)
+@pytest.mark.parametrize("other", [np.array([0.5, 2.0, 1.5]), 2, 2.5, np.float64(2), np.float32(0.5), np.int64(3), True])
 def test_operators_with_arrays_on_either_side(op, other):
     if op in (operator.sub, operator.pow) and other is True:
         return  # NumPy has no such operation of booleans
@@ -183,9 +181,7 @@ m, n = np.array([True, True, False, False]), np.array([True, False, True, False]
 
 
 @pytest.mark.parametrize("op", [operator.and_, operator.or_, operator.xor], ids=lambda op: op.__name__)
-@pytest.mark.parametrize(
-    ("left", "right"), [(a, b), (m, n), (a, 6), (m, True), (a, m), (a.astype(np.int8), np.uint8(5))]
-)
+@pytest.mark.parametrize(("left", "right"), [(a, b), (m, n), (a, 6), (m, True), (a, m), (a.astype(np.int8), np.uint8(5))])
 def test_bits(op, left, right):
     agree(lambda u, v: op(u, v), left, right)
     agree(lambda u: op(u, right), left)
@@ -232,8 +228,7 @@ follow = pytest.mark.parametrize(
         (lambda x: np.histogram2d(x[0], x[1]), pa.MissingRuleError, "np.histogram2d on "),
         (lambda x: np.add.at(np.zeros(3), [0], x[0, 0]), pa.MutationError, "np.add.at"),
         (lambda x: np.add(x, 1, where=x0 > 0), pa.MissingRuleError, "np.add: the parameter where="),
-        (lambda x: np.reshape(x, (3, 2), order="F"), pa.MissingRuleError, "order='F'"),
-        (lambda x: np.take(x, [9], mode="clip"), pa.MissingRuleError, "mode='clip'"),
+        (lambda x: np.reshape(x, (3, 2), order="A"), pa.MissingRuleError, "order='A'"),
         (lambda x: np.less(x, 1, dtype=int), pa.DTypeError, "np.less: the result is bool, not int64"),
         (lambda x: np.add(x, 1, out=np.zeros((2, 3))), pa.MissingRuleError, "np.add: out= would write"),
         (lambda x: np.sum(x, out=np.zeros(())), pa.MissingRuleError, "np.sum: out= would write"),
