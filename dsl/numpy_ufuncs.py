@@ -9,14 +9,15 @@ import operator
 import numpy as np
 
 from ..dispatch import MissingRuleError, ShapeError
-from .avals import dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
+from .avals import Aval, dtype_of, infer, ndim_of, normalize_axis, reduced_axes, shape_of
 from .card import operations
+from .control.scan import scan
 from .ops.arithmetic import divide
 from .ops.compare import where
 from .ops.complex import astype
 from .ops.create import asarray
 from .ops.indexing import getitem
-from .ops.shape import broadcast_to, reshape, stack
+from .ops.shape import broadcast_to, concatenate, reshape, stack
 
 REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
               np.logical_or: "any"}  # fmt: skip
@@ -69,10 +70,21 @@ def accumulate(name, op, ufunc, x, axis=0, dtype=None):
     if ufunc in (np.logical_and, np.logical_or, np.logical_xor):  # the first result too is true or false
         x = astype(x, dtype=bool)
     step, ahead = _step(name, op), _moved(name, x, axis)
-    found = [getitem(ahead, 0)] if shape_of(ahead)[0] else []
-    for i in range(1, shape_of(ahead)[0]):
-        found.append(step(found[-1], getitem(ahead, i)))
-    return stack(found, axis=normalize_axis(name, axis, ndim_of(x))) if found else x.copy()
+    if not shape_of(ahead)[0]:
+        return x.copy()
+    first, rest = _begun(op, ahead)
+    following = lambda y, x: (y := step(y, x), y)
+    unused, found = scan(following, first, rest) if shape_of(rest)[0] else (first, rest)
+    axis = normalize_axis(name, axis, ndim_of(x))
+    return operations["moveaxis"](concatenate([stack([first]), found]), 0, axis)
+
+
+def _begun(op, ahead):
+    """The first element along axis 0 and the others, in the dtype of what the operation makes of two."""
+    x = Aval(shape_of(ahead)[1:], dtype_of(ahead))
+    made = infer(op, [x, x], {}).dtype
+    ahead = ahead if made == x.dtype else astype(ahead, dtype=made)
+    return getitem(ahead, 0), getitem(ahead, slice(1, None))
 
 
 def fold(name, op, x, axis=0, keepdims=False):
@@ -84,9 +96,9 @@ def fold(name, op, x, axis=0, keepdims=False):
     step, ahead = _step(name, op), _moved(name, x, axis)
     if not shape_of(ahead)[0]:
         raise ShapeError(f"{name}: an axis of length 0 has nothing to reduce")
-    y = getitem(ahead, 0)
-    for i in range(1, shape_of(ahead)[0]):
-        y = step(y, getitem(ahead, i))
+    y, rest = _begun(op, ahead)
+    if shape_of(rest)[0]:
+        y = scan(lambda y, x: (step(y, x), None), y, rest)[0]
     if keepdims:
         y = operations["expand_dims"](y, axis=normalize_axis(name, axis, ndim_of(x)))
     return y

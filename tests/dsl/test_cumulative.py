@@ -172,3 +172,46 @@ def test_trapezoid(rng):
 def test_refusals(call, text):
     with pytest.raises(pa.ShapeError, match=text):
         call()
+
+
+# ---------------------------------------------------------------------- ufunc.accumulate and reduce
+folded = (np.maximum, np.minimum, np.fmax, np.logaddexp, np.logaddexp2, np.hypot, np.subtract, np.divide, np.add, np.multiply)
+
+
+@pytest.mark.parametrize("ufunc", folded)
+@pytest.mark.parametrize("how", ["accumulate", "reduce"])
+def test_accumulate_is_one_step(ufunc, how):
+    """A loop of the program, of any length: not one step for each element."""
+    f = lambda x: getattr(ufunc, how)(x)
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 300):
+        x = 1.5 + rng.random(n)
+        np.testing.assert_allclose(pa.jit(f)(x), f(x), rtol=1e-13)
+    assert len(pa.make_ir(f)(np.ones(300)).equations) < 10
+    x = 1.5 + rng.random((3, 4))
+    for axis in (0, 1, -1):
+        np.testing.assert_allclose(pa.vmap(lambda x, axis=axis: getattr(ufunc, how)(x, axis))(np.stack([x, x + 1])),
+                                   np.stack([getattr(ufunc, how)(x, axis), getattr(ufunc, how)(x + 1, axis)]))  # fmt: skip
+    w = rng.standard_normal((3, 4) if how == "accumulate" else 3)
+    g = lambda x: np.sum(getattr(ufunc, how)(x, 1) * w)
+    for slope in (pa.grad(g)(x), pa.jit(pa.grad(g))(x)):
+        for i in np.ndindex(3, 4):
+            e = np.zeros((3, 4))
+            e[i] = 1e-6
+            assert abs(slope[i] - (g(x + e) - g(x - e)) / 2e-6) < 1e-7
+
+
+def test_accumulate_shares_ties_and_keeps_dtypes():
+    w, f = np.array([1.0, 10.0, 100.0]), lambda x: np.maximum.accumulate(x)
+    for x in (np.array([1.0, 1.0, 1.0]), np.array([2.0, 1.0, 2.0])):
+        steps = lambda x: np.sum(np.stack([x[0], a := np.maximum(x[0], x[1]), np.maximum(a, x[2])]) * w)
+        np.testing.assert_array_equal(pa.jit(pa.grad(lambda x: np.sum(f(x) * w)))(x), pa.grad(steps)(x))
+    for ufunc, x in (
+        (np.bitwise_or, np.array([1, 2, 4])),
+        (np.logical_xor, np.array([1.0, 1.0, 0.0])),
+        (np.gcd, np.array([12, 18, 4])),
+    ):
+        for how in ("accumulate", "reduce"):
+            want = getattr(ufunc, how)(x)
+            got = pa.jit(lambda x, ufunc=ufunc, how=how: getattr(ufunc, how)(x))(x)
+            assert got.dtype == want.dtype and np.array_equal(got, want)
