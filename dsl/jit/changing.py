@@ -12,6 +12,8 @@ from datetime import date
 
 import numpy as np
 
+from ...dispatch import isa
+
 NOISE = "draw with polyad.random from a key that is an argument, or make the noise an argument"
 ARGUMENT = "make what it gives an argument"
 NAMED = "read by name what it reads, or make that an argument"
@@ -23,7 +25,8 @@ FILES = {(np, "load"), (np, "loadtxt"), (np, "genfromtxt"), (np, "fromfile"), (n
 HIDDEN = {(builtins, "eval"), (builtins, "exec"), (builtins, "globals"), (builtins, "__import__"),
           (importlib, "import_module"), (importlib, "reload"), (sys, "_getframe"), (sys, "modules")}  # fmt: skip
 SETTINGS = (("numpy", "geterr"), ("numpy", "geterrcall"), ("numpy", "getbufsize"), ("numpy", "get_printoptions"),
-            ("sys", "getrecursionlimit"), ("locale", "getlocale"))  # fmt: skip
+            ("sys", "getrecursionlimit"), ("locale", "getlocale"), ("decimal", "getcontext"), ("decimal", "localcontext"),
+            ("_decimal", "getcontext"), ("_decimal", "localcontext"))  # fmt: skip
 SHARED = ("queue", "_queue", "asyncio.queues", "multiprocessing.queues", "multiprocessing.connection")  # modules
 # modules that have such functions
 WHOLE = ("random", "secrets", "time", "uuid", "os", "datetime", "importlib", "sys", "pathlib")
@@ -50,6 +53,9 @@ def changing(value, called=False):
         return "is the process's environment", ARGUMENT
     if value is sys.modules:
         return "leads to anything", NAMED
+    decimals = getattr(sys.modules.get("decimal"), "Decimal", ())
+    if value is decimals or isa(value, decimals):
+        return "computes as decimal's context says", ARGUMENT
     kinds = {base.__module__ for base in type(value).__mro__}
     if not kinds.isdisjoint(SHARED):
         return "gives what others put into it", ARGUMENT

@@ -354,9 +354,12 @@ class Search:
         them, and those that come later, where names are computed."""
         done, created = set(), False
         while True:
-            new = [(o, name) for o in self.objects for name in self.names_for(o) if (o[0], name) not in done]
+            above = "super" in self.names
+            new = [(o, name) for o in self.objects for name in self.names_for(o) if (o[0], name, above) not in done]
             for (path, text, value, label), name in new:
-                done.add((path, name))
+                done.add((path, name, above))
+                if above:
+                    self.hidden(value, name, label)
                 self.attribute((*path, name), text, value, name, f"{bare(label)}.{name}")
             if not new and (created or "__class__" not in self.names and "type" not in self.names):
                 break
@@ -409,6 +412,14 @@ class Search:
                     self.visit(path, read, getattr(value, name, MISSING), label, writer)
             else:  # a descriptor
                 self.inside((*path, id(part)), self.bound(part), part, label)
+
+    def hidden(self, value, name, label):
+        """Plain values of base classes that the object's own, or its class's, hide: for super()."""
+        for base in (value if isinstance(value, type) else type(value)).__mro__[1:]:
+            part = vars(base).get(name, MISSING)
+            if not (self.fixed(base.__module__) or part is MISSING or hasattr(type(part), "__get__")):
+                read = f"vars({self.bound(base)}).get({name!r}, MISSING)"
+                self.visit((id(base), name), read, part, f"{base.__name__}.{name}, of {bare(label)}")
 
     def replaceable(self, path, text, part, name, label, cls, value):
         """What a class says of an attribute, which may be replaced there, and on the object itself."""
