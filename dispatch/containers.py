@@ -142,7 +142,7 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
     linear: leaves -> dense array is linear (Diagonal, Sparse), so gradients have the type itself; otherwise they are
         `Tangent[T]`.
     structure_ndim: number of trailing axes spanned by the structure (2 for a matrix type).
-    Raises RegistrationError if the class is not a Container or lacks `shape` or `dtype`.
+    Raises RegistrationError if the class is not a Container or lacks `shape` or `dtype`, and for parameters that mean nothing.
 
     >>> import numpy as np, polyad as pa
     >>> @pa.array_type(leaves=("values",), linear=True)
@@ -160,19 +160,39 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
     Reversed(values=array([-1., -1.]))
     """
 
+    leaves, static = _names("leaves", leaves), _names("static", static)
+    twice = [name for i, name in enumerate((*leaves, *static)) if name in (*leaves, *static)[:i]]
+    if twice:
+        raise RegistrationError(f"@array_type: {twice[0]!r} is named twice; an attribute is a leaf or static, once")
+    if type(structure_ndim) is not int or structure_ndim < 0:
+        raise RegistrationError(f"@array_type: structure_ndim counts axes, an int of at least 0, not {structure_ndim!r}")
+    if type(linear) is not bool:
+        raise RegistrationError(f"@array_type: linear is True or False, not {linear!r}")
+
     def declare(cls):
         if not (isinstance(cls, type) and issubclass(cls, Container)):
             raise RegistrationError(f"@array_type: {cls!r} must inherit from polyad.Container")
         for name in ("shape", "dtype"):
             if not hasattr(cls, name) and name not in (*leaves, *static):
                 raise RegistrationError(f"@array_type: {type_name(cls)} must define {name!r}")
-        cls.leaves, cls.static, cls.linear, cls.structure_ndim = tuple(leaves), tuple(static), linear, structure_ndim
+        cls.leaves, cls.static, cls.linear, cls.structure_ndim = leaves, static, linear, structure_ndim
         if not cls.declared:
             cls.declared = True
             _register(cls)
         return cls
 
     return declare
+
+
+def _names(what, given):
+    """Names of attributes as a tuple. Raises RegistrationError."""
+    if isinstance(given, str):
+        raise RegistrationError(f"@array_type: {what} is a tuple of names, not text; write {what}=({given!r},)")
+    names = tuple(given) if hasattr(given, "__iter__") else (given,)
+    wrong = [name for name in names if not (isinstance(name, str) and name.isidentifier())]
+    if wrong or not hasattr(given, "__iter__"):
+        raise RegistrationError(f"@array_type: {what} is a tuple of names of attributes, and {(*wrong, given)[0]!r} is none")
+    return names
 
 
 def is_container(x):

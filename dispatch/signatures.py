@@ -69,6 +69,10 @@ def _check_parameters(generic, name, rest):
             f"{generic.name} passes its parameter(s) {', '.join(lacking)} by keyword, but {name} does not take them; "
             "add them to its signature, or **params"
         )
+    if generic.members and not taken and not any(p.kind is p.VAR_KEYWORD for p in rest):
+        raise RegistrationError(
+            f"{generic.name} hands over the parameters of each operation by keyword, but {name} takes none; add **params"
+        )
     needed = [p.name for p in rest if p.name in taken - set(generic.params) and p.default is p.empty]
     if needed and not (generic.keywords or generic.members):
         passed = f" ({generic.name} passes {', '.join(generic.params)})" if generic.params else ""

@@ -5,6 +5,7 @@ type answers for all of them at once, with the operation as the first argument, 
 that it does not know: they go on as if it had no method (dense, guarded).
 """
 
+import inspect
 import itertools
 
 from ..dispatch import Array, Container, RegistrationError, generic, type_name
@@ -57,6 +58,7 @@ FAMILIES = {
     "bilinear": bilinear_family,
 }
 MOST = {elementwise_family: 3, reduction_family: 1, linear_family: 3, bilinear_family: 2}  # arrays of an operation
+ALWAYS = (reduction_family, bilinear_family)  # whose operations all have as many
 
 
 def claim(family, *types):
@@ -80,6 +82,7 @@ def claim(family, *types):
     _check_claim(family, types)
 
     def register(method):
+        _check_method(family, types, method)
         for n in range(len(types), MOST[family] + 1):
             for signature in itertools.product((*types, Array), repeat=n):
                 if set(types) <= set(signature):
@@ -101,6 +104,23 @@ def _check_claim(family, types):
         raise RegistrationError(
             f"claim: families serve array types (polyad.Container) only, not {shown}; declare the class with "
             "@polyad.array_type, or write @op.method for each operation"
+        )
+
+
+def _check_method(family, types, method):
+    """Raises RegistrationError for a method that cannot take what the family hands over."""
+    try:
+        parameters = list(inspect.signature(method).parameters.values())
+    except (TypeError, ValueError):
+        return  # as `declared` says
+    kinds, fixed = {p.kind for p in parameters}, len(types) == MOST[family] or family in ALWAYS
+    lacking = [] if fixed or inspect.Parameter.VAR_POSITIONAL in kinds else ["*xs"]
+    lacking += [] if inspect.Parameter.VAR_KEYWORD in kinds else ["**params"]
+    if lacking:
+        name = getattr(method, "__name__", repr(method))
+        raise RegistrationError(
+            f"claim: {name} does not take {' and '.join(lacking)}, but it stands for every operation of {family.__name__}, "
+            f"of up to {MOST[family]} arrays and with parameters; write `def {name}(op, *xs, **params)`"
         )
 
 

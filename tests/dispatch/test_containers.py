@@ -145,7 +145,7 @@ def test_late_registration_is_seen_by_the_next_call():
 def test_a_declining_family_leaves_the_call_to_the_own_method():
     first, second = new_type("First"), new_type("Second")
     pa.add.generic.add(lambda x, y: "own", (pa.Array, second))
-    pa.combine_rule(first, second, pa.elementwise_family)(lambda op, *xs: NotImplemented)
+    pa.combine_rule(first, second, pa.elementwise_family)(lambda op, *xs, **params: NotImplemented)
     assert first(np.ones(1)) + second(np.ones(1)) == "own"
 
 
@@ -170,7 +170,7 @@ def test_two_types_that_claim_a_call_by_own_methods():
     assert any(text.startswith("add(") and "Red" in text and "Blue" in text for text in pa.ambiguities())
 
     @pa.combine_rule(one, other, pa.elementwise_family)
-    def one_and_other(op, x, y, /):
+    def one_and_other(op, *xs, **params):
         return f"{op.__name__} of both"
 
     assert a + b == b + a == "add of both" and b * a == "multiply of both"
@@ -183,7 +183,7 @@ def test_an_own_method_and_a_family_of_another_type():
     """An own method is more specific in the operation, the other type's family in the argument: neither wins."""
     one, other = new_type("OwnOne"), new_type("FamilyOther")
     pa.add.generic.add(lambda x, y: "own", (one, pa.Array))
-    pa.claim(pa.elementwise_family, other)(lambda op, *xs: "family")
+    pa.claim(pa.elementwise_family, other)(lambda op, *xs, **params: "family")
     a, b = one(np.ones(2)), other(np.ones(2))
     assert a + 1 == "own" and b + 1 == 1 + b == b + np.ones(2) == "family"
     with pa.densify("allow"), pytest.raises(pa.AmbiguousMethodError, match=r"OwnOne, .*FamilyOther"):
@@ -194,7 +194,7 @@ def test_an_own_method_and_a_family_of_another_type():
 
 def test_own_methods_win_over_the_family_of_the_same_type():
     mine = new_type("Mine")
-    pa.claim(pa.elementwise_family, mine)(lambda op, *xs: "family")
+    pa.claim(pa.elementwise_family, mine)(lambda op, *xs, **params: "family")
     pa.add.generic.add(lambda x, y: "own", (mine, pa.Array))
     a = mine(np.ones(2))
     assert a + a == a + 1 == "own" and 1 + a == a * a == "family"
@@ -202,7 +202,7 @@ def test_own_methods_win_over_the_family_of_the_same_type():
 
 def test_claims_of_three_places():
     a = new_type("Chosen")
-    pa.claim(pa.elementwise_family, a)(lambda op, *xs: sum(isinstance(x, a) for x in xs))
+    pa.claim(pa.elementwise_family, a)(lambda op, *xs, **params: sum(isinstance(x, a) for x in xs))
     y, condition = a(np.ones(2)), np.array([True, False])
     assert pa.where(condition, y, 0.0) == pa.where(condition, 0.0, y) == 1
     assert pa.where(condition, y, y) == 2 and pa.where(y, y, y) == 3

@@ -291,11 +291,11 @@ def test_call_next_into_and_from_a_family():
     """own method of the subclass, then the family's for the subclass, then the family's for the class, then dense"""
 
     @pa.elementwise_family.method
-    def family_wrapped(f, x: Wrapped):
+    def family_wrapped(f, x: Wrapped, /, **params):
         return ("family", pa.call_next(family_wrapped, f, x))
 
     @pa.elementwise_family.method
-    def family_sub(f, x: SubWrapped):
+    def family_sub(f, x: SubWrapped, /, **params):
         return ("family of sub", *pa.call_next(family_sub, f, x))
 
     @pa.cos.method

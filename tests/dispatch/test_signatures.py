@@ -35,8 +35,12 @@ def test_family_methods_are_for_array_types():
 
     for family in (pa.elementwise_family, pa.reduction_family, pa.linear_family, pa.bilinear_family):
         for method in (unary, mixed, union, nothing, many):
-            refused(family.method, method, rf"{family.__name__} serves array types .* {method.__name__} takes .* would never "
-                    "run; declare the class with @polyad.array_type, or register with each operation, such as @polyad.sin")
+            refused(
+                family.method,
+                method,
+                rf"{family.__name__} serves array types .* {method.__name__} takes .* would never "
+                "run; declare the class with @polyad.array_type, or register with each operation, such as @polyad.sin",
+            )
 
 
 def test_family_methods_that_array_types_may_reach():
@@ -120,3 +124,45 @@ def test_a_claim_on_one_operation():
 def test_claims_are_for_array_types(types):
     with pytest.raises(pa.RegistrationError, match=r"claim: families serve array types \(polyad.Container\) only, not "):
         pa.claim(pa.elementwise_family, *types)
+
+
+def test_claims_take_what_they_are_given():
+    def single(op, x, /, **params): ...
+    def bare(op, *xs): ...
+    def neither(op, x, /): ...
+
+    for method, lacking in ((single, r"\*xs"), (bare, r"\*\*params"), (neither, r"\*xs and \*\*params")):
+        refused(
+            pa.claim(pa.elementwise_family, Mine),
+            method,
+            rf"^claim: {method.__name__} does not take {lacking}, but it stands "
+            rf"for every operation of elementwise_family, .*; write `def {method.__name__}\(op, \*xs, \*\*params\)`$",
+        )
+
+    def reduced(op, x: Mine, /): ...
+
+    refused(pa.reduction_family.method, reduced, "^reduction_family hands over the parameters .* reduced takes none; add")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"leaves": "value"}, r"leaves is a tuple of names, not text; write leaves=\('value',\)"),
+        ({"static": "n"}, r"static is a tuple of names, not text; write static=\('n',\)"),
+        ({"leaves": ("value", 1)}, "leaves is a tuple of names of attributes, and 1 is none"),
+        ({"leaves": ("a value",)}, "leaves is a tuple of names of attributes, and 'a value' is none"),
+        ({"leaves": 3}, "leaves is a tuple of names of attributes, and 3 is none"),
+        ({"leaves": None}, "leaves is a tuple of names of attributes, and None is none"),
+        ({"leaves": ("value", "value")}, "'value' is named twice; an attribute is a leaf or static, once"),
+        ({"leaves": ("value",), "static": ("n", "value")}, "'value' is named twice"),
+        ({"static": ("n", "n")}, "'n' is named twice"),
+        ({"structure_ndim": -1}, "structure_ndim counts axes, an int of at least 0, not -1"),
+        ({"structure_ndim": 2.0}, "structure_ndim counts axes, an int of at least 0, not 2.0"),
+        ({"structure_ndim": True}, "structure_ndim counts axes, an int of at least 0, not True"),
+        ({"linear": "no"}, "linear is True or False, not 'no'"),
+        ({"linear": 1}, "linear is True or False, not 1"),
+    ],
+)
+def test_what_an_array_type_is_declared_with(given, text):
+    with pytest.raises(pa.RegistrationError, match=f"^@array_type: {text}"):
+        pa.array_type(**given)
