@@ -131,6 +131,10 @@ class Variable(Lasting):
     def __str__(self):
         return str(self.value)
 
+    def __hash__(self):
+        """Of a variable which one it is, as a key of an optimiser's state; of results as of all followed values."""
+        return object.__hash__(self) if self.is_leaf else super().__hash__()
+
     def __deepcopy__(self, memo):
         return variable(self.value) if self.is_leaf else self.copy()
 

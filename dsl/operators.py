@@ -11,6 +11,7 @@ from ..dispatch.errors import MethodError
 from . import array_methods, inplace, mutation, views
 from .avals import dtype_of, ndim_of
 from .card import operations
+from .hashing import hash_of
 from .libraries import host_copy
 from .ops import (
     arithmetic,
@@ -207,6 +208,10 @@ def _format(self, spec):
     return format(_concrete(self, "format"), spec) if spec else str(self)
 
 
+def _hash(self):
+    return hash_of(self, lambda x: _concrete(x, "hash"))
+
+
 def _index(self):
     if dtype_of(self).kind not in "iu":
         raise TypeError(f"only integer values can be used as an index, not {self.dtype}")
@@ -275,7 +280,7 @@ def _install_conversions():
         f"polyad.stop_gradient, or {BUFFERS}"
     )
     Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
-    Layer.__int__ = _int
+    Layer.__int__, Layer.__hash__ = _int, _hash
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
     for name, what in asked.items():
         setattr(Layer, name, array_methods.taken_out(name, what, keep))
