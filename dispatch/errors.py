@@ -82,7 +82,10 @@ class LaneSplitError(PolyadError, RuntimeError):
 
 
 class ConcreteValueError(PolyadError, TypeError):
-    """Python asked for one number of a value that a transformation follows."""
+    """Python asked for one number of a value that a transformation follows.
+
+    Where code catches it without naming it (`except TypeError`) and goes on, it is raised again at the transformation's end.
+    """
 
 
 class SparsityError(PolyadError, ValueError):

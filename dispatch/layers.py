@@ -21,7 +21,7 @@ import numpy as np
 
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
 from .generic import clear_all
-from .refusals import explain, reason
+from .refusals import caught, explain, reason
 from .standing import PlainMembers, Standing, set_class
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
@@ -266,6 +266,11 @@ class Run:
                 "suspended inside one must be finished before it ends"
             )
         refusal, self.refusal = self.refusal, None
+        if error is None and refusal is not None:
+            error = caught(refusal, is_library)
+            if error is not None:
+                raise error
+            return
         why = None if error is None else reason(error, traceback, refusal, is_library)
         if why is not None:
             raise why.with_traceback(traceback) from None
@@ -437,5 +442,6 @@ def refuse(x, what, advice):
 
 def _note(x, error):
     """Remember what refuses Python's question until the transformation is left: C code may raise its own error instead."""
-    if x.depth:  # not that of variables, which nobody leaves
-        x.run.refusal = error, caller()
+    run = x.run
+    if x.depth and caught(run.refusal, is_library) is None:  # not that of variables, which nobody leaves
+        run.refusal = error, caller()

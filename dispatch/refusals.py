@@ -4,12 +4,17 @@
 a sequence", with the refusal as its cause, or as nothing at all. When the transformation is left the reason takes its place
 again; an error that the user's own code made of one stays what it is. What the standard library says of a value that it did not
 even ask gets what to write instead.
+
+`try: y = float(x)` with `except TypeError` takes a branch that it would not take for the plain number. So a refusal that code
+caught without naming its class, and went on after, is raised again where the transformation ends.
 """
 
 import re
 
 from .errors import ConcreteValueError, PolyadError
 
+NAMES = {"ConcreteValueError", "PolyadError"}  # who catches these knows what is caught
+REPORTING = ("logging",)  # libraries whose handlers say what was raised, and compute nothing
 VALUE = r"'?[A-Z]\w*\[\d+\]'?"  # the name of a layer's class
 # errors of the standard library that have met a followed value without asking it: who raised them, what to write instead
 PLAIN = [
@@ -78,3 +83,24 @@ def explain(error, traceback, run, layer):
                 "cannot have it; use operations of polyad or NumPy, or cut it off with polyad.stop_gradient"
             )
             return
+
+
+def caught(refusal, inside):
+    """The error for a refusal that code outside of the library caught without naming its class, or None. To be asked where
+    that code has gone on.
+
+    refusal, inside: as for `reason`.
+    """
+    first = None if refusal is None else refusal[0].__traceback__
+    if first is None:
+        return None
+    frame, line = first.tb_frame, first.tb_lineno
+    code, module = frame.f_code, frame.f_globals.get("__name__", "")
+    if inside(code.co_filename) or not NAMES.isdisjoint(code.co_names) or module.partition(".")[0] in REPORTING:
+        return None
+    error = ConcreteValueError(
+        f"{refusal[0]} (caught at {code.co_filename}:{line}, after which the code went another way than with a plain "
+        "number; if that is meant, write `except polyad.ConcreteValueError` there)"
+    )
+    error.__cause__ = refusal[0]
+    return error

@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import decimal
 import fractions
+import logging
 import math
 import statistics
 import struct
@@ -177,3 +178,86 @@ def test_errors_about_plain_values_stay():
         with pytest.raises((TypeError, ValueError, AttributeError)) as found:
             pa.grad(f)(2.0)
         assert not isinstance(found.value, pa.ConcreteValueError)
+
+
+def number_or(x, *errors):
+    """A number of a followed value, where it is one; -1 where it is caught to be none."""
+    try:
+        return float(x)
+    except errors:
+        return -1.0
+
+
+def suppressed(x):
+    n = -1.0
+    with contextlib.suppress(TypeError):
+        n = float(x)
+    return n
+
+
+def one_of_two(x):
+    """The first is caught, the second meant."""
+    n = number_or(x, TypeError)
+    try:
+        float(x)
+    except pa.ConcreteValueError:
+        n = 2 * n
+    return n
+
+
+CAUGHT = {
+    "TypeError": lambda x: number_or(x, TypeError),
+    "two kinds": lambda x: number_or(x, TypeError, ValueError),
+    "Exception": lambda x: number_or(x, Exception),
+    "suppress": suppressed,
+    "the first of two": one_of_two,
+}
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+@pytest.mark.parametrize("how", [*HOW, "jit of vmap", "jit of grad"])
+def test_a_refusal_that_was_caught(how, name):
+    """It is raised again at the end: the function has taken another way than with plain numbers."""
+    ways = {
+        "jit of vmap": lambda f, x: pa.jit(pa.vmap(f))(x),
+        "jit of grad": lambda f, x: pa.jit(pa.grad(lambda v: pa.sum(v) * f(v[0])))(x),
+    }
+    f = CAUGHT[name]
+    g = f if how == "jit of vmap" else lambda v: f(v[0])
+    with pytest.raises(pa.ConcreteValueError, match=r"float\(\) of a .* \(caught at .*test_refusals.py:\d+, .*except polyad"):
+        (ways.get(how) or HOW[how])(f if how == "jit of grad" else g, np.array([0.5, 1.5, 2.5]))
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_refusal_that_was_meant(how):
+    """Who names the class knows what it is about; and an error of Python's own is none of ours."""
+
+    def f(x):
+        try:
+            return float(x[0])
+        except pa.ConcreteValueError:
+            return 0.0
+
+    def g(x):
+        try:
+            return len(x[0])
+        except TypeError:
+            return 0.0
+
+    for fine in (f, g):
+        HOW[how](fine, np.array([0.5, 1.5]))
+
+
+def test_a_handler_of_logging(capsys):
+    """Which shows the refusal and computes nothing."""
+    logger = logging.Logger("polyad test")
+    logger.addHandler(logging.StreamHandler())
+    assert pa.grad(lambda x: (logger.warning("%f", x), x * x)[1])(3.0) == 6.0
+    assert "ConcreteValueError" in capsys.readouterr().err
+
+
+def test_jit_goes_on_eagerly():
+    f = pa.jit(lambda x: x * number_or(x, TypeError, ValueError))
+    with pytest.warns(pa.PerformanceWarning, match="runs eagerly"):
+        assert f(3.0) == 9.0
+    assert f(4.0) == 16.0
