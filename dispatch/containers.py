@@ -138,7 +138,7 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
     """Class decorator: declare a subclass of `Container` as an array type of leaves; its own subclasses inherit that.
 
     leaves: names of the attributes that hold the leaf arrays, in order.
-    static: names of the other attributes; their values must be hashable.
+    static: names of the other attributes; under `jit` those that can be changed are compared by contents at each call.
     linear: leaves -> dense array is linear (Diagonal, Sparse), so gradients have the type itself; otherwise they are
         `Tangent[T]`.
     structure_ndim: number of trailing axes spanned by the structure (2 for a matrix type).

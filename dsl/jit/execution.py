@@ -20,7 +20,8 @@ from .recursion import under_way
 from .results import Results
 from .run import JitRun, answer_key
 from .segments import run_segment
-from .writes import Before
+from .statics import key_of
+from .writes import RETURN, Before
 
 UNKNOWN = object()  # before the function has returned
 
@@ -84,7 +85,7 @@ def trace(jitted, tree, env, leaves, arrays, path):
     tree.traces += 1
     example = next((x for x in leaves if is_array(x) and not isinstance(x, Scalar)), None)
     run = JitRun(jitted.name, tree, env, example, path, arrays)
-    before = Before(tree, objects_among(leaves), arrays)
+    before = Before(tree, [*objects_among(leaves), *(tree.statics[1] if tree.statics else ())], arrays)
     adoption = Adoption(jitted.f, tree.reads, before.values, arrays) if tree.adopts else None
     given, out = None, UNKNOWN
     try:
@@ -96,6 +97,8 @@ def trace(jitted, tree, env, leaves, arrays, path):
             with under_way(jitted, seen, run):
                 out = called(f, args, kwargs)
             before.look(run)
+            if tree.statics and key_of(tree.structure[0])[0] != tree.statics[0]:
+                before.doubt = "writes to a static attribute of an argument", RETURN
             _check_unchanged(jitted.name, given, pytree.flatten((args, kwargs)))
             outputs, structure = run.finish(out)
             if adoption:

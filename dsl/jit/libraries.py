@@ -1,5 +1,7 @@
 """What stays as it is, and what users may change of it: constants, and modules of libraries."""
 
+import dataclasses
+import enum
 import functools
 import sys
 import types
@@ -7,10 +9,14 @@ import types
 import numpy as np
 
 from ...dispatch import is_library, isa
+from .attributes import own
 from .contents import holds
 
 # Constants of modules that do not list their names
 CONSTANTS = ("pi", "e", "tau", "inf", "nan", "maxsize", "byteorder", "version", "version_info", "platform")
+
+FIXED = (type(None), bool, int, float, complex, str, bytes, range, np.dtype, np.generic, np.ufunc, type, enum.Enum,
+         types.BuiltinFunctionType, types.ModuleType, type(...))  # fmt: skip  # classes whose values never change
 
 
 @functools.cache
@@ -49,3 +55,20 @@ def never_changes(value):
 def is_constant(value):
     """Whether a value is one that never changes and counts by what it is."""
     return value is None or isa(value, (bool, int, float, complex, str, bytes))
+
+
+def plain(value):
+    """Whether a value never changes."""
+    if _is_fixed(type(value)):
+        return True
+    if isa(value, (tuple, frozenset)):
+        return all(map(plain, value)) and not own(value)
+    if isa(value, slice):
+        return plain((value.start, value.stop, value.step))
+    record = dataclasses.is_dataclass(value) and type(value).__dataclass_params__.frozen
+    return record and all([plain(getattr(value, f.name)) for f in dataclasses.fields(value)])
+
+
+@functools.lru_cache(1024)
+def _is_fixed(cls):
+    return issubclass(cls, FIXED)

@@ -13,6 +13,7 @@ from ..avals import aval_of
 from ..batching import lanes_of
 from .contents import BUFFERS, SETS, WRAPPERS, bits, holds, wrapped
 from .search import Same, Search
+from .statics import of_container
 
 
 class Reads:
@@ -111,7 +112,10 @@ def _held(value, arrays):
     if isinstance(value, (list, tuple, deque)):
         return type(value), value.maxlen if isinstance(value, deque) else None, *[_state(v, arrays) for v in value]
     leaves, structure = tree.flatten(value)
-    return Same(value) if structure is tree.LEAF else (structure, *[_state(v, arrays) for v in leaves])
+    if structure is tree.LEAF:
+        return Same(value)
+    structure = of_container(value, structure) if isa(value, Container) else structure
+    return (structure, *[_state(v, arrays) for v in leaves])
 
 
 def label_of(x, reads, values):

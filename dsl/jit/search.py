@@ -21,7 +21,7 @@ from .attributes import MISSING, content, found, own, slots_of
 from .bytecode import EDITS, facts
 from .changing import ARGUMENT, along, changing, of_module
 from .contents import holds, parts
-from .libraries import given, installed, is_constant, is_ours, never_changes
+from .libraries import given, installed, is_constant, is_ours, never_changes, plain
 
 LIBRARY = __name__.partition(".")[0]
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
@@ -138,7 +138,13 @@ class Search:
 
     def inside(self, path, text, value, label):
         """What is read through a value; that it is this one is known."""
-        if is_constant(value) or isa(value, (np.ndarray, np.generic, Layer, Container)):
+        if is_constant(value) or isa(value, (np.ndarray, np.generic, Layer)):
+            return
+        if isa(value, Container):
+            for name in (*value.static, *value.leaves):
+                part = getattr(value, name)
+                if not plain(part):
+                    self.inside((*path, name, id(part)), self.bound(part), part, f"{bare(label)}.{name}")
             return
         if isinstance(value, (type, types.FunctionType, *METHODS)):
             self.note(value.__module__)

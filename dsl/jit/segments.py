@@ -80,7 +80,8 @@ class Tree:
     function -> the one that is used. held: `Held` objects among the arguments. structure: of the arguments; read: how many
     arrays are read from outside. go: the tree as a function for plain arrays, None if there is none as it is now; entry:
     the short way to it, None if it is not known, False if there is none. reads: `Reads`; watch: `Watch` of the arrays read;
-    adopts: it is that of a copy, see `Adoption`.
+    adopts: it is that of a copy, see `Adoption`. statics: None, or what of the arguments' static attributes may be changed, as
+    `statics.key_of` gives it.
     """
 
     def __init__(self, name, inputs, donated, structure, read, shared, held):
@@ -88,7 +89,7 @@ class Tree:
         self.read, self.shared, self.held = read, shared, held
         self.constants, self.places, self.eager, self.passing = {}, {}, None, False
         self.root = self.go = self.entry = self.watch = None
-        self.reads, self.adopts = None, False
+        self.reads, self.adopts, self.statics = None, False, None
         self.size = self.traces = self.calls = 0
         self.numbers, self.lock = count(), threading.Lock()
 

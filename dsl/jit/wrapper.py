@@ -19,7 +19,9 @@ from .execution import execute, shorten
 from .quick import MISS, quick_entry
 from .reads import Held, Reads, label_of, state
 from .recursion import call_in_trace
+from .search import Doubt
 from .segments import Tree
+from .statics import changeable, key_of
 from .steering import only_met
 from .switch import switched, switches
 from .watching import LARGE, OFTEN, PATIENCE, alike
@@ -120,6 +122,7 @@ class Jitted:
         self.reads = {}  # objects among the arguments -> Reads
         self.known = {}  # places -> Reads
         self.full, self.said = False, set()
+        self.changeable = False  # whether arguments have had static attributes that may be changed
 
     def flatten(self, args, kwargs):
         """See `Arguments`."""
@@ -153,13 +156,30 @@ class Jitted:
         given = self.arguments.given(args, kwargs, leaves) if self.arguments.donated else ()
         if self.arguments.donated:
             key.append(bool(given))
-        key, objects = tuple(key), objects_among(leaves) if others else ()
+        objects, statics = objects_among(leaves) if others else (), None
+        if self.changeable and changeable(structure):
+            try:
+                statics = key_of(structure)
+            except Doubt as doubt:
+                self.say(*doubt.args)
+                return self.f(*args, **kwargs)
+            key[0], objects = statics[0], [*objects, *statics[1]]
+        key = tuple(key)
         owner = tuple([Held(x) for x in objects])
         known = self.reads.get(owner)
         reads = known or self._search(owner, objects)
         if not reads.eager:
             call = key, leaves, objects, (structure, bool(kwargs)), given
-            tree, values, arrays, reads, read = self._tree(owner, reads, known is not None, *call)
+            try:
+                found = self._tree(owner, reads, known is not None, *call)
+            except Doubt as doubt:
+                reads.eager = doubt.args
+            else:
+                if found is None:
+                    return self(*args, **kwargs)
+                tree, values, arrays, reads, read = found
+                if statics is not None:  # the objects of this call
+                    tree.structure, tree.statics = (structure, bool(kwargs)), statics
         if reads.eager:
             self.say(*reads.eager)
             return self.f(*args, **kwargs)
@@ -172,7 +192,7 @@ class Jitted:
                 plain = False
         watch = tree.watch
         if watch is not None and not watch.unchanged(arrays):
-            make = lambda: self._new_tree(key, leaves, (structure, bool(kwargs)), given, arrays, reads)
+            make = lambda: self._new_tree(key, leaves, (structure, bool(kwargs)), given, arrays, reads, statics)
             return self._again(tree, make, (key, read), leaves, arrays, values)
         short = plain and not axes
         go = tree.go  # another thread may take it away
@@ -219,23 +239,26 @@ class Jitted:
                 self.say(what, "make it an argument", "is compiled")
 
     def _tree(self, owner, reads, known, key, leaves, objects, structure, given):
-        """(the tree of a call, what f reads, the arrays among that, by which way of reading, the state of what it reads).
-        known: whether this way of reading is an older one."""
+        """(the tree of a call, what f reads, the arrays among that, by which way of reading, the state of what it reads); None
+        if it turns out that static attributes are to be looked at. known: whether this way of reading is an older one."""
         found = self._look_up(reads, key, objects, leaves)
         if known and (found is None or found[0] is None):
             found = self._look_up(self._search(owner, objects), key, objects, leaves)
         tree, *others = found
         if tree is None:
+            if not self.changeable and changeable(structure[0]):
+                self.changeable = True
+                return None
             unused, arrays, reads, read = others
             tree = self._keep(reads, (key, read), self._new_tree(key, leaves, structure, given, arrays, reads))
         return tree, *others
 
-    def _new_tree(self, key, leaves, structure, given, arrays, reads):
+    def _new_tree(self, key, leaves, structure, given, arrays, reads, statics=None):
         inputs = [variable_for(x) for x in leaves]
         donated = [v for v, x in zip(inputs, leaves, strict=True) if id(x) in given]
         held = [x for x in key if type(x) is Held]
         tree = Tree(self.name, inputs, donated, structure, len(arrays), self.shared, held)
-        tree.reads = reads
+        tree.reads, tree.statics = reads, statics
         return tree
 
     def _again(self, tree, make, key, leaves, arrays, values):
@@ -273,6 +296,10 @@ class Jitted:
         read, arrays = state(values) if values else ((), ())
         try:
             return reads.trees.get((key, read)), values, arrays, reads, read
+        except ValueError:  # a static attribute that is an array, compared with one that is none
+            if self.changeable:
+                raise
+            return None, values, arrays, reads, read
         except TypeError as error:
             raise self.arguments.unhashable(leaves) from error
 
