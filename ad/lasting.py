@@ -27,7 +27,7 @@ class Lasting(Reverse):
         return super().__repr__() if self.followed else repr(settled(self))
 
     def __str__(self):
-        return repr(self) if self.followed else str(settled(self))
+        return super().__str__() if self.followed else str(settled(self))
 
 
 def question(name, refused):

@@ -205,7 +205,12 @@ def _round(self, decimals=None):
 
 def _format(self, spec):
     """Formatted as the number it stands for: text carries no derivative."""
-    return format(_concrete(self, "format"), spec) if spec else str(self)
+    return format(_concrete(self, "format"), spec) if spec else self._text(format)
+
+
+def _text(self, form):
+    """What `form`, str or format, says of a layer value: where derivatives are followed, the text of the plain one."""
+    return form(self.below) if self.follows and not self.run.closed else repr(self)
 
 
 def _hash(self):
@@ -281,6 +286,7 @@ def _install_conversions():
     )
     Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
     Layer.__int__, Layer.__hash__ = _int, _hash
+    Layer._text, Layer.__str__ = _text, lambda self: self._text(str)
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
     for name, what in asked.items():
         setattr(Layer, name, array_methods.taken_out(name, what, keep))

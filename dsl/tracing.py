@@ -68,11 +68,14 @@ class Traced(Layer):
         return self.variable is other.variable or self.run.same_step(self.variable, other.variable, alike)
 
     def __repr__(self):
-        return f"{type(self).__name__}({self.variable.aval})"
-
-    def __str__(self):
         """Text of the numbers where there are some, under jit."""
-        return self.run.text(self) if self.run.answers and not self.run.closed else repr(self)
+        return self._text(repr)
+
+    def _text(self, form):
+        return self._shown() if self.run.closed else self.run.text(self, form)
+
+    def _shown(self):
+        return f"{type(self).__name__}({self.variable.aval})"
 
     @classmethod
     def target(cls, generic, types):
@@ -222,6 +225,11 @@ class TraceRun(Run):
                     raise NeedsPython(run)
                 if not run.captures:
                     return
+
+    def text(self, x, form):
+        """What str, repr or format, `form`, says of a traced value, which has no numbers here."""
+        self.ask_around()
+        return x._shown()
 
     @property
     def plain(self):

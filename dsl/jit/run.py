@@ -285,11 +285,11 @@ class JitRun(TraceRun):
             if low or dtype.itemsize < 8 and bool(x > limits.max):
                 raise OverflowError(f"Python integer out of bounds for {dtype}")
 
-    def text(self, x):
-        """str(x): of a whole number a question, of others a number taken out."""
-        kind = x.variable.weak
-        value = self.answer(x) if x.variable.aval.shape == () and x.dtype.kind in "biu" else self.plain(x, "text of it")
-        return str(concrete(value) if kind is None else kind(concrete(value)))
+    def text(self, x, form):
+        """str(x), repr(x) or format(x), by `form`: of a whole number a question, of others a number taken out."""
+        kind, whole = x.standing(), x.variable.aval.shape == () and x.dtype.kind in "biu"
+        value = concrete(self.answer(x) if whole else self.plain(x, "text of it"))
+        return form(value if issubclass(kind, np.ndarray) or np.ndim(value) else kind(np.asarray(value)[()]))
 
     # ------------------------------------------------------------------ the rest of a call, eagerly
     def be_eager(self, reason):
