@@ -7,6 +7,7 @@ nothing follows them any more they are what they hold: operations, `print`, `flo
 import numpy as np
 
 from ..dispatch import isa, settled
+from ..dispatch.refusals import questions
 from ..dsl.array_methods import OF_MEMORY
 from .reverse import Reverse
 
@@ -41,6 +42,7 @@ def question(name, refused):
             return getattr(np.asarray(value) if isa(value, np.generic) else value, name)(*args, **kwargs)
         return refused(self, *args, **kwargs)
 
+    questions.add(method.__code__)  # one for all
     return method
 
 

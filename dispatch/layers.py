@@ -81,7 +81,7 @@ def _while_open(concrete):
         try:
             return concrete(self)
         except ConcreteValueError as error:
-            _note(self, error)
+            noted(self, error)
             raise
 
     return checked
@@ -436,12 +436,14 @@ def refuse(x, what, advice):
         f"{what} of a {type(x).__name__} of {x.dtype}{list(x.shape)}: the number alone would lose what the "
         f"transformation follows; {advice}"
     )
-    _note(x, error)
+    noted(x, error)
     raise error
 
 
-def _note(x, error):
-    """Remember what refuses Python's question until the transformation is left: C code may raise its own error instead."""
-    run = x.run
-    if x.depth and caught(run.refusal, is_library) is None:  # not that of variables, which nobody leaves
+def noted(x, error):
+    """Remember what refuses Python's question until the transformation is left: C code may raise its own error instead.
+    Returns it."""
+    run = x.run if isinstance(x, Layer) and x.depth else None  # not that of variables, which nobody leaves
+    if run is not None and caught(run.refusal, is_library) is None:
         run.refusal = error, caller()
+    return error

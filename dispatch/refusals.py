@@ -14,6 +14,7 @@ import re
 from .errors import ConcreteValueError, PolyadError
 
 NAMES = {"ConcreteValueError", "PolyadError"}  # who catches these knows what is caught
+questions = set()  # code of the methods by which Python and C ask for a number, as far as these refuse it
 REPORTING = ("logging",)  # libraries whose handlers say what was raised, and compute nothing
 VALUE = r"'?[A-Z]\w*\[\d+\]'?"  # the name of a layer's class
 # errors of the standard library that have met a followed value without asking it: who raised them, what to write instead
@@ -94,13 +95,18 @@ def caught(refusal, inside):
     first = None if refusal is None else refusal[0].__traceback__
     if first is None:
         return None
-    frame, line = first.tb_frame, first.tb_lineno
+    frame = first.tb_frame
     code, module = frame.f_code, frame.f_globals.get("__name__", "")
-    if inside(code.co_filename) or not NAMES.isdisjoint(code.co_names) or module.partition(".")[0] in REPORTING:
+    if code in questions and refusal[1] is not None:
+        where = "{}:{}".format(*refusal[1])
+        text = f"asked at {where} by C code, whose own error was caught; let polyad.stop_gradient give the number there"
+    elif inside(code.co_filename) or not NAMES.isdisjoint(code.co_names) or module.partition(".")[0] in REPORTING:
         return None
-    error = ConcreteValueError(
-        f"{refusal[0]} (caught at {code.co_filename}:{line}, after which the code went another way than with a plain "
-        "number; if that is meant, write `except polyad.ConcreteValueError` there)"
-    )
+    else:
+        text = (
+            f"caught at {code.co_filename}:{first.tb_lineno}, after which the code went another way than with a plain number; "
+            "if that is meant, write `except polyad.ConcreteValueError` there"
+        )
+    error = ConcreteValueError(f"{refusal[0]} ({text})")
     error.__cause__ = refusal[0]
     return error

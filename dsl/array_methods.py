@@ -7,6 +7,7 @@ about memory, or about the digits of one number, belongs to the plain value: jit
 import numpy as np
 
 from ..dispatch import DTypeError, Layer, MissingRuleError, PlainMembers, isa, refuse, settled, snapshot, type_name
+from ..dispatch.refusals import questions
 from .avals import dtype_of, ndim_of, shape_of
 from .card import operations
 from .inplace import within
@@ -115,6 +116,7 @@ def taken_out(name, what, advice):
         value = plain_value(self, name, what, advice)
         return getattr(value if hasattr(value, name) else np.asarray(value), name)(*args, **kwargs)
 
+    questions.add(method.__code__)  # one for all
     return method
 
 

@@ -74,7 +74,10 @@ class Search:
         try:
             self.inside(("f",), self.bound(f), f, getattr(f, "__name__", type(f).__name__))
             for i, x in enumerate(objects):
-                self.inside(("argument", i), f"objects[{i}]", x, f"an argument of type {type(x).__name__}")
+                label = f"an argument of type {type(x).__name__}"
+                if isa(x, Container):  # a static one: its arrays may be written to
+                    self.place(("argument", i, "itself"), f"objects[{i}]", label)
+                self.inside(("argument", i), f"objects[{i}]", x, label)
             self.follow_attributes()
             self.check_chains()
         except Doubt as doubt:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...dispatch import ConcreteValueError, DTypeError, ShapeError, describe, isa
+from ...dispatch.layers import noted
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, composite, integers, normal
 from ..libraries import host_copy
@@ -53,9 +54,8 @@ def _length(x, minlength):
     try:
         first, last = host_copy(min(x)), host_copy(max(x))
     except ConcreteValueError as error:
-        raise ConcreteValueError(
-            "bincount: the number of counts depends on the values, which a trace does not have; give size="
-        ) from error
+        text = "bincount: the number of counts depends on the values, which a trace does not have; give size="
+        raise noted(x, ConcreteValueError(text)) from error
     if first < 0:
         raise ShapeError(f"bincount: {describe(x)} has negative elements")
     return int(last) + 1 if last >= minlength else minlength

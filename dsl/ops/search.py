@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from ...dispatch import ConcreteValueError, ShapeError, describe
+from ...dispatch.layers import noted
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import booleans, case, composite, distinct, integers, normal, opaque
 from ..libraries import asarray_like, host_copy
@@ -177,9 +178,8 @@ def mask_places(name, mask, size, fill_value, advice="size=, the number of place
         try:
             return asarray_like(np.flatnonzero(host_copy(mask)), mask)
         except ConcreteValueError as error:
-            raise ConcreteValueError(
-                f"{name}: how many places there are depends on the values, which a trace does not have; give {advice}"
-            ) from error
+            text = f"{name}: how many places there are depends on the values, which a trace does not have; give {advice}"
+            raise noted(mask, ConcreteValueError(text)) from error
     n = shape_of(mask)[0]
     places = getitem(argsort(logical_not(mask)), slice(size))
     if size > n:

@@ -228,6 +228,34 @@ def test_a_refusal_that_was_caught(how, name):
         (ways.get(how) or HOW[how])(f if how == "jit of grad" else g, np.array([0.5, 1.5, 2.5]))
 
 
+def stored(x):
+    """NumPy's own error, ours behind it, is what is caught."""
+    b = np.zeros(3)
+    try:
+        b[0] = x[0]
+    except (TypeError, ValueError):
+        b[0] = 7.0
+    return b[0]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_error_of_numpy_that_was_caught(how):
+    with pytest.raises(pa.ConcreteValueError, match=r"float\(\) of a .* \(asked at .*test_refusals.py:\d+ by C code, .*polyad"):
+        HOW[how](stored, np.array([0.5, 1.5, 2.5]))
+
+
+@pytest.mark.parametrize("f", [np.nonzero, np.flatnonzero, np.unique, lambda x: np.bincount(x > 0), lambda x: x[x > 0]])
+def test_a_number_of_places_that_was_caught(f):
+    def g(x):
+        try:
+            return f(x)[0] * 0.0 + 1.0
+        except TypeError:
+            return 7.0
+
+    with pytest.raises(pa.ConcreteValueError, match=r"make_ir|which a trace does not have"):
+        pa.make_ir(g)(np.array([1.0, 0.0]))
+
+
 @pytest.mark.parametrize("how", HOW)
 def test_a_refusal_that_was_meant(how):
     """Who names the class knows what it is about; and an error of Python's own is none of ours."""

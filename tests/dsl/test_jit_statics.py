@@ -164,6 +164,18 @@ def test_functions_among_them():
                 same(g(*args), f(*args))
 
 
+def test_static_arguments():
+    """An array given by `static_argnums` counts by which one it is, and its parts are looked at."""
+    x = Scaled(np.array([1.0, 2.0]), [2.0])
+    f = lambda x, y: x.dense() * y
+    g = pa.jit(f, static_argnums=0)
+    edits = (lambda: None, lambda: np.put(x.values, 0, 5.0), lambda: x.u.__setitem__(0, 3.0), lambda: setattr(x, "u", 1))
+    for edit in edits:
+        edit()
+        for _ in range(3):
+            same(g(x, 3.0), f(x, 3.0))
+
+
 def counted(x):
     x.u["k"] += 1.0
     return x.dense() + 0.0
