@@ -85,9 +85,13 @@ def error(got, right, dtype, scale=None):
 
 
 def errors(name, dtype, by=None, order=0, compiled=False, count=1.0):
-    """(errors, the points) of an operation, or a derivative of it, in a dtype. The exact numbers are kept for the run."""
+    """(errors, the points) of an operation, or a derivative of it, in a dtype. The exact numbers are kept for the run.
+
+    count: the share of the usual number of points, or several, of which all points are taken together.
+    """
     reference = REFERENCES[name]
-    columns = points(reference, dtype, count)
+    counts = count if isinstance(count, tuple) else (count,)
+    columns = [np.concatenate(parts) for parts in zip(*[points(reference, dtype, c) for c in counts], strict=True)]
     f = function(name, by, order)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -42,17 +42,11 @@ def derivative(name, by, order):
     return f"by {letter}" + (" twice" if order == 2 else "")
 
 
-def worst(*row):
-    """(the largest error, where) among all points."""
-    return max((largest(*row, count) for count in COUNTS), key=lambda found: -1 if found[0] is None else found[0])
-
-
 def measured(name):
-    """(by, order, largest errors for KINDS) of each row of an operation; second derivatives are measured eagerly only."""
+    """(by, order, [(largest error, where) for KINDS]) of each row of an operation."""
     start, found = time.perf_counter(), []
     for by, order in rows(name):
-        errors = [(None, None) if order == 2 and c else worst(name, d, by, order, c) for d, c in KINDS]
-        found.append((by, order, errors))
+        found.append((by, order, [largest(name, d, by, order, c, COUNTS) for d, c in KINDS]))
     missed = [(by, order, [e for e in errors if (e[0] or 0) > GOALS[order]]) for by, order, errors in found if GOALS[order]]
     print(f"{name}: {time.perf_counter() - start:.1f} s {[w for w in missed if w[2]] or ''}", flush=True)
     return found
@@ -75,12 +69,17 @@ def table(results):
     return lines, reasons, goals, met
 
 
+def page(lines, reasons, goals, met):
+    """The text of the page."""
+    text = HEAD.format(met=met, all=goals) + "\n".join(lines) + "\n\n## Reasons\n"
+    return text + "".join(f"{k}. {why}\n" for k, why in enumerate(reasons, 1))
+
+
 def main(workers):
     with ProcessPoolExecutor(workers) as pool:
         results = list(zip(names(), pool.map(measured, names()), strict=True))
     lines, reasons, goals, met = table(results)
-    text = HEAD.format(met=met, all=goals) + "\n".join(lines) + "\n\n## Reasons\n"
-    PAGE.write_text(text + "".join(f"{k}. {why}\n" for k, why in enumerate(reasons, 1)))
+    PAGE.write_text(page(lines, reasons, goals, met))
     print(f"{met} of {goals} rows meet the goal; {PAGE}")
     return 1 if None in reasons else 0
 
