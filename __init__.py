@@ -229,7 +229,7 @@ from .ad import (
 from .devices import (
     Device, DeviceError, available_devices, device, device_of, memory, place, register_devices, synchronize, to_device,
 )  # fmt: skip
-from .parallel import CollectiveError, CollectiveMismatch, CollectiveTimeout, pmap, world
+from .parallel import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError, pmap, world
 
 __version__ = "0.1.0"
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -4,9 +4,9 @@ One process without MPI is the same semantics with one rank. `mpi4py` is loaded 
 """
 
 from . import early_exit
-from .communicator import CollectiveError, CollectiveMismatch, CollectiveTimeout, Communicator, world
+from .communicator import CollectiveError, CollectiveMismatch, CollectiveTimeout, Communicator, RankError, world
 from .pmap import pmap
 
-__all__ = ["CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "pmap", "world"]
+__all__ = ["CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "RankError", "pmap", "world"]
 
 early_exit.install()

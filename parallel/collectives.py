@@ -27,16 +27,17 @@ from .dependence import joined, united
 class Blocks:
     """How `size` lanes lie on the ranks of a communicator: contiguous blocks, the first ones longer by one if need be.
 
-    start, kept: this rank's block. local: lanes that run here, which is one where kept is 0 and there are lanes at all.
-    name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None. Blocks of two calls of a map
-    are equal where they lie alike, so that a step that is recorded once more is known to be the same.
+    rank: of this process. start, kept: its block. local: lanes that run here, which is one where kept is 0 and there are lanes
+    at all. name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None. Blocks of two calls
+    of a map are equal where they lie alike, so that a step that is recorded once more is known to be the same.
     """
 
     axis = None
 
     def __init__(self, comm, size, name):
         self.comm, self.size, self.name = comm, size, name
-        self.start, self.kept = self.block(comm.rank)
+        self.rank = comm.rank
+        self.start, self.kept = self.block(self.rank)
         self.local = max(self.kept, min(size, 1))
 
     def __eq__(self, other):
@@ -163,7 +164,7 @@ rank_first.rule("jvp")(lambda dxs, y, x, *, blocks: first(dxs[0], blocks))
 @rank_first.rule("vjp")
 def rank_first_vjp(i, ct, y, x, *, blocks):
     varying = vary(ct, blocks)  # on every rank: its transpose communicates
-    return varying if blocks.comm.rank == 0 else zeros_like(varying)
+    return varying if blocks.rank == 0 else zeros_like(varying)
 
 
 # which inputs the elements depend on

@@ -12,14 +12,14 @@ import numpy as np
 
 from .board import Board
 from .buffers import carrier, host_array, private_copy, reduction
-from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout
+from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError
 from .exit_hooks import ExitHooks
 from .guard import Guard, Signature, setting
 from .links import MPILink, OneProcess
 from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
 from .waiting import wait
 
-__all__ = ["Communicator", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "world"]
+__all__ = ["Communicator", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "RankError", "world"]
 
 
 class Communicator:
@@ -36,13 +36,20 @@ class Communicator:
 
     def __init__(self, link):
         self._link = link
-        self.rank, self.size, self.library = link.rank, link.size, link.library
+        self.size, self.library = link.size, link.library
         self.checked = link.checked  # whether the ranks compare what they are about to do (POLYAD_COLLECTIVE_CHECK)
         self.strict = link.strict  # whether they also compare where, and what a mapped function reads besides its arguments
         self.map_under_way = link.map_under_way  # with map_under_way(name): no other thread may make collectives
 
+    @property
+    def rank(self):
+        """The number of this process. Raises RankError inside a map under POLYAD_COLLECTIVE_CHECK=strict."""
+        if self.strict:
+            self._link.require_outside_of_maps("world().rank")
+        return self._link.rank
+
     def __repr__(self):
-        return f"Communicator(rank {self.rank} of {self.size}, {self.library})"
+        return f"Communicator(rank {self._link.rank} of {self.size}, {self.library})"
 
     def allreduce(self, x, op="sum", *, label=""):
         """The sum, maximum or minimum over the ranks of `x`, elementwise; shape of `x`, bitwise equal on all ranks.
@@ -152,7 +159,7 @@ class Communicator:
 
     def _gathered(self, a, signature):
         table = np.empty((self.size, *a.shape), a.dtype)
-        table[self.rank] = a
+        table[self._link.rank] = a
         self._link.run(signature, self._link.gather, carrier(table))
         return table
 

@@ -2,7 +2,11 @@
 
 
 class CollectiveError(RuntimeError):
-    """A collective cannot be run: the base of the two errors below."""
+    """A collective cannot be run: the base of `CollectiveMismatch` and `CollectiveTimeout`."""
+
+
+class RankError(RuntimeError):
+    """A mapped function asks which rank it runs on, under POLYAD_COLLECTIVE_CHECK=strict: its lanes would depend on that."""
 
 
 class CollectiveMismatch(CollectiveError):

@@ -73,6 +73,7 @@ class MPILink:
         self._wait, self.checked, self.strict = guard.wait, guard.check, guard.strict
         self.run, self.compare, self.gather_bytes = guard.run, guard.compare, guard.gather_bytes
         self.map_under_way = guard.owners.map_under_way
+        self.require_outside_of_maps = guard.owners.require_outside_of_maps
 
     def reduce(self, a, mpi):
         self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, a, op=getattr(self._MPI, mpi)))

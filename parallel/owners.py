@@ -9,7 +9,7 @@ import contextlib
 import os
 import threading
 
-from .errors import CollectiveError
+from .errors import CollectiveError, RankError
 
 
 class Owners:
@@ -33,6 +33,15 @@ class Owners:
             raise CollectiveError(
                 f"{what} was called in the thread {threading.current_thread().name!r} while {self.name} is under way in "
                 f"{owner.name!r}: their collectives would be mixed between the ranks; make them all in one thread"
+            )
+
+    def require_outside_of_maps(self, what):
+        """Raise RankError if this thread's map is under way."""
+        if self.owner is threading.current_thread():
+            raise RankError(
+                f"{what} was read inside {self.name}: a lane must not depend on the rank on which it runs, or the result is "
+                "another one on another number of ranks; axis_index of the map's axis_name numbers the lanes, and what is to "
+                "happen on one rank alone is done outside of the map. POLYAD_COLLECTIVE_CHECK=1 leaves this check out"
             )
 
     @contextlib.contextmanager

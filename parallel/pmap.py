@@ -54,7 +54,8 @@ def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
     out_axes, axis_name or the transformations around the map, or in a result that is the same in all lanes of each rank,
     but not on all ranks. By default f itself, functions among the arguments, the numbers and attributes that they read, and
     the order of equal collectives are not compared, and ranks that differ in these mix silently:
-    POLYAD_COLLECTIVE_CHECK=strict compares the functions' code, what they read, and the lines that call collectives; 0
+    POLYAD_COLLECTIVE_CHECK=strict compares the functions' code, what they read, and the lines that call collectives, and
+    raises RankError where f reads `world().rank` (`MPI.COMM_WORLD.rank`, the process id, files and clocks it cannot see); 0
     compares nothing. CollectiveError too where another thread makes collectives while a map is under way, or a forked child
     makes any. LeakedLayerError: f reads a value that a derivative or trace around the map follows from where it cannot be
     found (a global variable): give it as an argument with in_axes=None.
@@ -108,7 +109,7 @@ class RankAxis(Axis):
 
     def diverge(self, log):
         if self.done:
-            self.answers = -1 - self.blocks.comm.rank  # no other's
+            self.answers = -1 - self.blocks.rank  # no other's
             meet(self.blocks, "answers that differ")
         self.varying = True  # before any collective: the others learn it when all ranks meet
 

@@ -166,6 +166,18 @@ for f, what in [(two if rank else three, "the code of the function"), (lambda x:
                 (functools.partial(lambda k, x: x, rank), "an argument of partial")]:
     refused(lambda: pmap(f)(K), what, "differs between the ranks")
 same(pmap(lambda x: x * np.pi + len("ab"))(K), K * np.pi + 2)
+
+# asking for the rank, inside of a map; outside of it, and for the number of ranks, anyone may
+asking = lambda x: x * world().rank
+helper = lambda x: x * (0 if w.rank else 1)
+at_one = lambda x: x * (w.rank if x > 2 else 1)
+checkpointed = lambda x: pa.checkpoint(asking)(x)
+for f in (asking, helper, at_one, pa.jit(asking), pa.grad(helper), lambda x: psum(asking(x), "i"), checkpointed):
+    for F in (pmap(f, axis_name="i"), pa.grad(lambda x: pa.sum(pmap(f, axis_name="i")(x))), pa.jit(pmap(f, axis_name="i"))):
+        refused(lambda: F(K), kind=(pa.RankError, CollectiveError))
+refused(lambda: pmap(asking)(K), "world().rank was read inside pmap(<lambda>)", "axis_index of the map's", kind=pa.RankError)
+same(pmap(lambda x: x * w.size, in_axes=w.rank * 0)(K), ranks * K)
+same(pmap(lambda x: x / psum(x, "i"), axis_name="i")(K), K / 6)
 same(pmap(Model(3.0).step)(K), 3 * K)
 
 def sums(x):
