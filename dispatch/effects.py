@@ -27,8 +27,10 @@ def through_surroundings(generic, target):
             memory = memory.outer
         if not acts:
             return target(*args, **params)
-        if in_steps is not None and effects_are_kept() and not any([x.below is None for y in args for x in layers_of(y)]):
-            return in_steps(*args, **params)
+        if in_steps is not None:
+            here = effects_are_kept() and not any([x.below is None for y in args for x in layers_of(y)])
+            if here or any([run.takes_steps(generic.name, params) for run in _witnesses()]):
+                return in_steps(*args, **params)
         if memory is not None:
             return memory.recall(effect_name(generic, params), lambda: run(*args, **params))
         runs = _witnesses()

@@ -304,6 +304,10 @@ class Run:
         """The result of an operation with an effect: `perform()`, unless the run knows that this has happened already."""
         return perform()
 
+    def takes_steps(self, name, params):
+        """Whether the operation of this name, on programs with effects, is run step by step here."""
+        return False
+
     def same(self, value):
         """A value as one of this transformation, without changing what is done with it."""
         return self.constant(value)

@@ -136,6 +136,11 @@ class LanesRun(Run):
             log.append((happened, place))
         return self._results(results, happened.several)
 
+    def happened_here(self):
+        """The name of the effect that these lanes come to now, if it happened in an earlier pass; else None."""
+        log = [] if not self.axis.effects else self.axis.effects[0 if self.lanes is None else lane_numbers(self.lanes)[0]]
+        return log[self.effects][0].name if len(log) > self.effects else None
+
     def _stacked(self, x):
         own = type(x) is Batched[self.depth]
         return Stacked(snapshot(x.value if own or type(x) is Replicated[self.depth] else x), not own)

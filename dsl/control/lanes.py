@@ -269,5 +269,15 @@ def _make(run, args, params):
     return None if meets else LanesLift(run)
 
 
+def _takes_steps(run, name, params):
+    """Lanes that have parted stop at a collective in the midst of the steps, and run again from their start: each effect counts
+    by itself then. What has happened as a whole, before they parted, is known as a whole."""
+    known = run.happened_here()
+    if known is not None:
+        return known != name
+    return run.lanes is not None and any([names_axis(p, run.axis.name) for v in params.values() for p in programs_in(v)])
+
+
+LanesRun.takes_steps = _takes_steps
 for kind in (Batched, Replicated):
     kind.lift = classmethod(lifted("lift", _make))

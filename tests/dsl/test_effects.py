@@ -314,3 +314,39 @@ def test_print_needs_a_text():
 def test_print_in_the_walk_back(capsys):
     pa.grad(lambda x: pa.grad_hook(x, lambda ct: pa.debug_print("ct = {}", ct)) ** 2)(3.0)
     assert capsys.readouterr().out == "ct = 6.0\n"
+
+
+def _step(log, c):
+    pa.io_callback(log, None, c)
+    return c * 0.5 + pa.psum(c, "i")
+
+
+LOOPS = {
+    "scan": lambda f, v: pa.scan(lambda c, y: (f(c), y), v, np.arange(2.0))[0],
+    "scan in scan": lambda f, v: pa.scan(lambda c, y: (LOOPS["scan"](f, c), y), v, np.arange(2.0))[0],
+    "fori_loop": lambda f, v: pa.fori_loop(0, 2, lambda i, c: f(c), v),
+    "map": lambda f, v: pa.sum(pa.map(lambda y: f(v * y), np.arange(1.0, 3.0))),
+    "scan, then if": lambda f, v: (lambda w: f(w) if v > 1.5 else f(-w))(LOOPS["scan"](f, v)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:jit.*runs eagerly from now on")  # effects happen before lanes part, during the trace
+@pytest.mark.parametrize("kind", LOOPS)
+def test_loops_with_effects_and_collectives_in_lanes_that_have_parted(kind):
+    """Each effect of each lane once, and the value, as without jit."""
+    log, x = Log(), np.array([1.0, 2.0, -1.0])
+
+    def lane(v):
+        pa.io_callback(log, None, v if v > 0 else -v)
+        return LOOPS[kind](lambda c: _step(log, c), v)
+
+    f = pa.vmap(lane, axis_name="i")
+    total = lambda x: pa.sum(f(x))
+    for plain, others in [(f, [pa.jit(f)]), (pa.grad(total), [pa.jit(pa.grad(total)), pa.grad(pa.jit(total))])]:
+        log.seen.clear()
+        right, happened = plain(x), list(log.seen)
+        for other in others:
+            for _ in range(2):
+                log.seen.clear()
+                np.testing.assert_allclose(other(x), right, rtol=1e-12)
+                assert list(log.seen) == happened
