@@ -121,8 +121,8 @@ class LanesRun(Run):
             for happened, _ in known:
                 if happened.name != name:
                     raise LaneSplitError(
-                        f"{self.name}: run again for some of the lanes, the function calls {name} where it called "
-                        f"{happened.name} before; what it does must follow from its arguments alone"
+                        f"{self.name}: run again for some lanes, the function calls {name} where it called {happened.name} "
+                        "before; it must do the same each time, and under jit no cond or while_loop may have effects and psum"
                     )
             return self._results(recalled(known), known[0][0].several)
         self.acting = True

@@ -350,3 +350,14 @@ def test_loops_with_effects_and_collectives_in_lanes_that_have_parted(kind):
                 log.seen.clear()
                 np.testing.assert_allclose(other(x), right, rtol=1e-12)
                 assert list(log.seen) == happened
+
+
+@pytest.mark.filterwarnings("ignore:jit.*runs eagerly from now on")
+def test_a_while_loop_with_effects_and_collectives_under_jit_is_named():
+    def lane(v):
+        pa.io_callback(log, None, v if v > 0 else -v)
+        return pa.while_loop(lambda c: c[1] < 2, lambda c: (_step(log, c[0]), c[1] + 1), (v, 0))[0]
+
+    log = Log()
+    with pytest.raises(pa.LaneSplitError, match="under jit no cond or while_loop may have effects and psum"):
+        pa.jit(pa.vmap(lane, axis_name="i"))(np.array([1.0, 2.0, -1.0]))
