@@ -8,7 +8,6 @@ import numpy as np
 from ..dispatch import Array, ConcreteValueError, Container, Layer, ShapeError, describe, snapshot
 from ..dispatch.containers import densified
 from ..dispatch.errors import MethodError
-from ..dispatch.refusals import questions
 from . import array_methods, inplace, mutation, views
 from .avals import dtype_of, ndim_of
 from .card import operations

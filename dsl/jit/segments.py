@@ -5,12 +5,12 @@ import time
 from itertools import count
 
 from ...dispatch import Layer, effects_are_kept, isa
-from ..avals import is_number
+from ..avals import Aval, is_number
 from ..axes import resolved
-from ..card import programs_in
+from ..card import operations, programs_in
 from ..control.call import call
 from ..failing import may_fail
-from ..ir import Program, Var, evaluate, without_dead_code
+from ..ir import Equation, Program, Var, evaluate, without_dead_code
 from ..passes.rewriting import single
 from .reads import exact
 
@@ -81,7 +81,8 @@ class Tree:
     arrays are read from outside. go: the tree as a function for plain arrays, None if there is none as it is now; entry:
     the short way to it, None if it is not known, False if there is none. reads: `Reads`; watch: `Watch` of the arrays read;
     adopts: it is that of a copy, see `Adoption`. statics: None, or what of the arguments' static attributes may be changed, as
-    `statics.key_of` gives it.
+    `statics.key_of` gives it. lifts: Python numbers in its steps are inputs of its programs, as they were others at other
+    calls; lifted: their Vars.
     """
 
     def __init__(self, name, inputs, donated, structure, read, shared, held):
@@ -90,6 +91,7 @@ class Tree:
         self.constants, self.places, self.eager, self.passing = {}, {}, None, False
         self.root = self.go = self.entry = self.watch = None
         self.reads, self.adopts, self.statics = None, False, None
+        self.lifts, self.lifted = False, set()
         self.size = self.traces = self.calls = 0
         self.numbers, self.lock = count(), threading.Lock()
 
@@ -130,6 +132,26 @@ class Code:
         self.program, self.takes, self.gives = program, takes, gives
 
 
+LIFTED = ("add", "subtract", "multiply", "divide", "maximum", "minimum")  # operations whose numbers may be inputs
+
+
+def with_inputs(tree, e):
+    """A step whose Python numbers are inputs of its program, which trees with other numbers can then share."""
+    if e.op.__name__ not in LIFTED or operations[e.op.__name__] is not e.op or not any([type(v) is float for v in e.inputs]):
+        return e
+    dtype = e.outputs[0].aval.dtype
+    if dtype.kind != "f" or any([isinstance(v, Var) and v.aval.dtype != dtype for v in e.inputs]):
+        return e
+    return Equation(e.op, [_lifted(tree, v, dtype) if type(v) is float else v for v in e.inputs], e.params, e.outputs)
+
+
+def _lifted(tree, number, dtype):
+    var = Var(Aval((), dtype))
+    tree.constants[var] = dtype.type(number)
+    tree.lifted.add(var)
+    return var
+
+
 def code_of(tree, segment):
     """The `Code` of a segment; segments of equal steps share one program."""
     made = [v for e in segment.equations for v in e.outputs]
@@ -137,8 +159,10 @@ def code_of(tree, segment):
     outputs = [v for v in made if v in wanted]
     if segment.question[0] != "return":
         outputs += [v for e in segment.equations if is_kept(e) or may_fail(e) for v in e.outputs if v not in wanted]
-    equations, needed = without_dead_code(segment.equations, outputs)
-    fixed = [(v, x) for v, x in tree.constants.items() if v in needed and (is_immutable(x) or single(x) is not None)]
+    steps = [with_inputs(tree, e) for e in segment.equations] if tree.lifts else segment.equations
+    equations, needed = without_dead_code(steps, outputs)
+    inline = lambda v, x: v in needed and v not in tree.lifted and (is_immutable(x) or single(x) is not None)
+    fixed = [(v, x) for v, x in tree.constants.items() if inline(v, x)]
     inside = {v for e in equations for v in e.outputs}.union([v for v, unused in fixed])
     takes = list(dict.fromkeys(v for e in equations for v in e.inputs if isinstance(v, Var) and v not in inside))
     program = Program(tree.name, takes, fixed, equations, outputs, None, None)
@@ -208,6 +232,7 @@ def run_segment(tree, segment, env):
     code = segment.code
     if code is None:
         code = segment.code = code_of(tree, segment)
+        env.update([(v, tree.constants[v]) for v in tree.lifted])
     program = code.program
     if program.equations:
         xs = [env[v] for v in code.takes]

@@ -331,6 +331,7 @@ class Jitted:
                     what = f"more than {MOST} kinds of its arguments, or of what it reads from outside"
                     advice = "each is compiled by itself: make arrays or arguments of what changes"
                     warn(f"{self.name}: there are {what}; {advice}", PerformanceWarning)
+            tree.lifts = any([kind == key[0] for kind, unused in reads.trees])  # what f reads was something else
             return reads.trees.setdefault(key, tree)
 
     @property

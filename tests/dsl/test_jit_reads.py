@@ -274,3 +274,34 @@ def test_an_operation_of_the_users():
         for _ in range(3):
             np.testing.assert_allclose(g(x3), f(x3), rtol=1e-14)
         assert not any([reads.eager for reads in g.jitted.known.values()])
+
+
+class Rate:
+    def __init__(self):
+        self.lr = 0.1
+
+
+def test_a_number_that_changes_is_an_input_of_one_program():
+    """Traced anew at each value, compiled twice: with the first one as it is, and with any number in its place."""
+    owner = Rate()
+
+    def loss(w):
+        return np.sum((w - owner.lr * np.sin(w) + (1 - owner.lr)) ** 2)
+
+    for f in (loss, pa.grad(loss), pa.vmap(loss), lambda w: w - owner.lr * pa.grad(loss)(w)):
+        for w in (np.linspace(0.0, 1.0, 6).reshape(2, 3), np.linspace(0.0, 1.0, 6, dtype="f4").reshape(2, 3)):
+            jitted = pa.jit(f)
+            for i in range(6):
+                owner.lr = 0.1 + 0.3 * i
+                for _ in range(3 if i == 4 else 1):
+                    np.testing.assert_allclose(jitted(w), f(w), rtol=1e-13 if w.dtype == float else 1e-5)
+                    assert jitted(w).dtype == w.dtype
+            assert len(jitted.jitted.trees) == 6 and len(jitted.jitted.shared) == 2
+
+
+def test_numbers_that_do_not_change_stay_in_the_program():
+    f = pa.jit(lambda x: x * 2.0 + 1.0)
+    for n in (3, 4):
+        f(np.ones(n))
+        f(np.ones(n))
+    assert [tree.lifts for tree in f.jitted.trees] == [False, False]
