@@ -126,6 +126,10 @@ class _TypeCheck:
                         for params in parameters(generic, x):
                             call = self.call_of(op, args, params, x, method)
                             found[call[0]] = call
+                        for params in varied(generic) if x.ndim else ():
+                            call = self.call_of(op, args, params, x, method)
+                            if call[0] not in found and not raises(Exception, call[2], x):
+                                found[call[0]] = call
         return found.values()
 
     def fillings(self, types, x):
@@ -167,9 +171,7 @@ class _TypeCheck:
         finally:
             written = [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not same_bits(a, b)]
             assert not written, "writes into its argument; a method makes new arrays"
-        assert tuple(found.shape) == np.shape(expected), (
-            f"the result's shape is {found.shape}, not {np.shape(expected)}"
-        )
+        assert tuple(found.shape) == np.shape(expected), f"the result's shape is {found.shape}, not {np.shape(expected)}"
         agree(self.plain(found), expected, rtol=1e-9 if self.precise else 1e-5, atol=1e-11, exact=True)
         return expected
 
@@ -199,9 +201,7 @@ class _TypeCheck:
     def check_lanes(self, f, reference):
         with naming("vmap over a batch axis"):
             batch = self.batch()
-            assert tuple(batch.shape) == (len(self.draws), *self.x.shape), (
-                f"a batch of instances has shape {batch.shape}"
-            )
+            assert tuple(batch.shape) == (len(self.draws), *self.x.shape), f"a batch of instances has shape {batch.shape}"
             expected = np.stack([reference(x) for x in self.draws])
             agree(self.plain(vmap(f)(batch)), expected, rtol=1e-9 if self.precise else 1e-5, atol=1e-11, exact=True)
 
@@ -230,9 +230,7 @@ class _TypeCheck:
         else:
             assert isinstance(g, Tangent) and g.primal_type is self.cls, f"it is a {type(g).__name__}, not a Tangent"
         for c, leaf in zip(tree.leaves(g), tree.leaves(self.x), strict=True):
-            assert not inexact(leaf) or aval_of(c) == aval_of(leaf), (
-                f"a cotangent {aval_of(c)} of a leaf {aval_of(leaf)}"
-            )
+            assert not inexact(leaf) or aval_of(c) == aval_of(leaf), f"a cotangent {aval_of(c)} of a leaf {aval_of(leaf)}"
 
     def check_batch_axes(self):
         """Mapping an axis that is not of the structure maps the dense form's, so that the structure has all its axes."""
@@ -278,15 +276,30 @@ def parameters(generic, x):
     names, ndim = generic.params, x.ndim
     if "spec" in names:
         everything = Slice((None, None, None))
-        return [
-            {"spec": s} for s in ((), (0,), (-1,) * ndim, (0,) * ndim, (everything,), (None,)) if len(s) <= max(ndim, 1)
-        ]
+        return [{"spec": s} for s in ((), (0,), (-1,) * ndim, (0,) * ndim, (everything,), (None,)) if len(s) <= max(ndim, 1)]
     if "shape" in names:
         shapes = [(2, *x.shape)] if generic.name == "broadcast_to" else [(-1,), (1, *x.shape)]
         return [{"shape": shape} for shape in shapes]
+    base = [{}]
     if "keepdims" in names and "axis" in names:
         one = [{"axis": a, "keepdims": k} for a in range(-1, ndim) for k in (False, True) if ndim]
-        return [{}, *one, *[{"axis": a, "keepdims": True} for a in (None, *[(a, ndim - 1) for a in range(ndim - 1)])]]
-    if generic.name == "astype":
-        return [{"dtype": np.dtype("complex128")}]
-    return [] if any(generic.signature.parameters[p].default is generic.signature.empty for p in names) else [{}]
+        base += [*one, *[{"axis": a, "keepdims": True} for a in (None, *[(a, ndim - 1) for a in range(ndim - 1)])]]
+    return [] if any(generic.signature.parameters[p].default is generic.signature.empty for p in names) else base
+
+
+def varied(generic):
+    """More of them, each other than its default, for arrays that they fit: those of the card's samples, together and each by
+    itself, and a dtype that is no array's own."""
+    if "spec" in generic.params or "shape" in generic.params:
+        return []
+    found, names = [{"dtype": np.dtype("complex128")}] if "dtype" in generic.params else [], list(generic.params)
+    for sample in generic.function.card.samples or ():
+        xs, given = sample(np.random.default_rng(0))
+        own = {**dict(zip(names, xs[len(generic.arrays) :], strict=False)), **given}  # some come by their place
+        own = {k: v for k, v in own.items() if k in names and k != "dtype"}
+        found += [own, *[{k: v} for k, v in own.items()]]
+    for name in names:
+        default = generic.signature.parameters[name].default
+        if not any([name in params for params in found]) and type(default) in (bool, int):
+            found.append({name: type(default)(1 - default)})
+    return list({repr(params): params for params in found if params}.values())

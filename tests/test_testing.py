@@ -290,3 +290,31 @@ def test_right_methods_pass():
 def test_mistakes_of_methods_are_found_and_named(faults, message):
     with pytest.raises(AssertionError, match=message):
         check_diagonal(**faults)
+
+
+def _ignoring(name, **fixed):
+    """A method of an operation that has these parameters as they are given here, whatever the call says."""
+    op = operations[name]
+    signature = ", ".join([*op.generic.arrays, "/", *[f"{k}={k}_" for k in op.generic.params]])
+    space = {f"{k}_": op.generic.signature.parameters[k].default for k in op.generic.params}
+    space["run"] = lambda x, params: op(x.dense(), **{**params, **fixed})
+    given = ", ".join(f"{k!r}: {k}" for k in op.generic.params)
+    exec(f"def method({signature}):\n    return run({op.generic.arrays[0]}, {{{given}}})", space)
+    return space["method"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        ("roll", {"shift": 2}), ("roll", {"axis": None}), ("clip", {"max": None}),
+        ("sort", {"axis": -1}), ("sort", {"descending": False}),
+        ("std", {"ddof": 0}), ("std", {"axis": None}), ("round", {"decimals": 0}),
+        ("sum", {"dtype": None}), ("sum", {"keepdims": False}), ("cumsum", {"axis": None}), ("cumsum", {"dtype": None}),
+        ("trace", {"offset": 0}), ("diagonal", {"offset": 0}), ("repeat", {"repeats": 1}), ("flip", {"axis": None}),
+        ("argsort", {"descending": False}), ("diff", {"n": 1}), ("max", {"axis": None}), ("mean", {"dtype": None}),
+        ("tril", {"k": 0}), ("logsumexp", {"axis": None}), ("softmax", {"axis": -1}),
+    ],
+)  # fmt: skip
+def test_parameters_that_a_method_ignores_are_found(name, fixed):
+    with pytest.raises(AssertionError, match=rf"^Own: {name}\(Own, .*{next(iter(fixed))}="):
+        check_diagonal((3,), **{name: _ignoring(name, **fixed)})

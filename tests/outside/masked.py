@@ -64,7 +64,7 @@ def masked_reduction(op, x: Masked, /, axis=None, keepdims=False, **params):
 @pa.mean.method
 def mean_masked(x: Masked, /, axis=None, dtype=None, keepdims=False):
     there = pa.sum(pa.where(x.missing, 0.0, 1.0), axis=axis, keepdims=keepdims)
-    y = pa.sum(x.filled(0.0), axis=axis, keepdims=keepdims) / pa.maximum(there, 1.0)
+    y = pa.sum(x.filled(0.0), axis=axis, dtype=dtype, keepdims=keepdims) / pa.maximum(there, 1.0)
     return Masked(y, pa.equal(there, 0.0))
 
 
