@@ -91,6 +91,7 @@ class Generic:
     replaced = None  # put here by replacing.py: function(old, new) that is told of a method that takes another's place
     follow = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
     rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)
+    registered = 0  # methods registered so far, of all generic functions
 
     def __init__(self, prototype, sequence=False):
         self.name = getattr(prototype, "__name__", "")
@@ -211,6 +212,7 @@ class Generic:
                 self.methods.remove(old)
             slot.methods[kind] = method
             self.methods.append(method)
+            Generic.registered += 1
             with suppress(TypeError):  # an object without hash or weak references: call_next will not find it
                 _owners.setdefault(implementation, weakref.WeakSet()).add(self)
             self.uses_abc = self.uses_abc or any(_is_foreign_abc(t) for t in (*types, varargs))

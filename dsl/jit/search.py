@@ -22,6 +22,7 @@ from .bytecode import EDITS, facts
 from .changing import ARGUMENT, along, changing, of_module
 from .contents import holds, parts
 from .libraries import given, installed, is_constant, is_ours, never_changes, plain
+from .type_methods import reading
 
 LIBRARY = __name__.partition(".")[0]
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
@@ -148,6 +149,7 @@ class Search:
                 part = getattr(value, name)
                 if not plain(part):
                     self.inside((*path, name, id(part)), self.bound(part), part, f"{bare(label)}.{name}")
+            self.methods_of_arrays(path, type(value))
             return
         if isinstance(value, (type, types.FunctionType, *METHODS)):
             self.note(value.__module__)
@@ -233,8 +235,14 @@ class Search:
         if not self.fixed(cls.__module__):
             self.objects.append((path, text, value, label))
             self.methods(path, cls, cls is value)
+            self.methods_of_arrays(path, cls)
             if cls is value and not self.fixed(type(value).__module__):  # a class whose class is the user's
                 self.methods((*path, "class"), type(value), False)
+
+    def methods_of_arrays(self, path, cls):
+        """The methods for arrays of a class of the user's that read data outside."""
+        for f in reading(cls) if issubclass(cls, Container) else ():
+            self.inside((*path, "method", id(f)), self.bound(f), f, f.__qualname__)
 
     def doubts(self, value, label):
         """Raise Doubt for what gives something else each time."""

@@ -15,6 +15,7 @@ from .changing import ARGUMENT, changing
 from .contents import BUFFERS, SETS, WRAPPERS, bits, holds, wrapped
 from .libraries import plain
 from .search import Doubt, Same
+from .type_methods import reading
 
 FUNCTIONS = (types.FunctionType, types.MethodType, partial)
 NODES = (type(None), list, tuple, dict, OrderedDict, defaultdict, deque)  # whose data is no static attribute
@@ -22,23 +23,30 @@ MOST = 2000  # parts that are compared
 
 
 def changeable(structure):
-    """The static attributes in a structure of arguments that may be changed between calls."""
+    """The static attributes in a structure of arguments that may be changed between calls, and the methods of its array types
+    that read data outside."""
     found = []
 
     def node(kind, data, children):
-        if kind not in NODES and data is not None:
+        if kind not in NODES:
             found.extend([x for x in (data if type(data) is tuple else (data,)) if not plain(x)])
+            found.extend(reading(kind))
 
     structure.walk(range(structure.num_leaves), node, None)
     return found
 
 
 def key_of(structure):
-    """A structure by the contents of its static attributes, to be compared with a later one, and the functions among these.
-    Raises Doubt."""
-    look = Contents()
-    node = lambda kind, data, children: (kind, look.of(data), tuple(children))
-    return structure.walk(range(structure.num_leaves), node, lambda leaf: 0), look.functions
+    """A structure by the contents of its static attributes, to be compared with a later one, and the functions through which
+    more is read: those among these, and methods of its array types. Raises Doubt."""
+    look, methods = Contents(), {}
+
+    def node(kind, data, children):
+        if kind not in NODES:
+            methods.update(dict.fromkeys(reading(kind)))
+        return kind, look.of(data), tuple(children)
+
+    return structure.walk(range(structure.num_leaves), node, lambda leaf: 0), [*look.functions, *methods]
 
 
 def of_container(x, structure):

@@ -1,0 +1,73 @@
+"""The methods of array types, which no name in a function leads to: jit looks at what they read outside as at what f reads."""
+
+import functools
+import types
+import weakref
+
+import numpy as np
+
+from ...dispatch import Container, all_generics
+from ...dispatch.generic import Generic
+from ...dispatch.signatures import parts
+from .attributes import MISSING, content
+from .bytecode import facts
+from .libraries import installed, is_ours
+
+LIBRARY = __name__.partition(".")[0]
+_known = weakref.WeakKeyDictionary()  # class of arrays -> (how many methods had been registered, those that read data)
+
+
+def reading(cls):
+    """The user's methods for arrays of a class that read data outside, beside functions, classes and modules of libraries."""
+    known = _known.get(cls)
+    if known is None or known[0] != Generic.registered:
+        if _is_users(cls) and issubclass(cls, Container):
+            methods = tuple([f for f in dict.fromkeys(_methods(cls)) if _reads_data(f, set())])
+        else:
+            methods = ()
+        known = _known[cls] = Generic.registered, methods
+    return known[1]
+
+
+def _is_users(thing):
+    """Whether a class, function or module is neither the library's nor installed."""
+    package = (getattr(thing, "__module__", None) or getattr(thing, "__name__", "")).partition(".")[0]
+    return package != LIBRARY and not installed(package)
+
+
+def _methods(cls):
+    """All functions that a class of the user's has, and those registered for it."""
+    own = list(filter(_is_users, cls.__mro__))
+    for base in own:
+        for part in vars(base).values():
+            part = getattr(part, "fget", None) or getattr(part, "func", None) or getattr(part, "__func__", part)
+            if isinstance(part, types.FunctionType):
+                yield part
+    for generic in all_generics():
+        for method in generic.methods:
+            hints = [t for hint in (*method.types, method.varargs) if hint is not None for t in parts(hint)]
+            if isinstance(method.implementation, types.FunctionType) and any([t in own for t in hints]):
+                yield method.implementation
+
+
+def _reads_data(f, seen):
+    """Whether a function, or one of the user's that it calls, reads data outside."""
+    f = f.func if isinstance(f, functools.partial) else f
+    code = getattr(f, "__code__", None)
+    if code is None or code in seen or is_ours(code) or not _is_users(f):
+        return False
+    seen.add(code)
+    cells = dict(zip(code.co_freevars, f.__closure__ or (), strict=True))
+    for where, name in facts(code).reads:
+        value = content(cells[name]) if name in cells else f.__globals__.get(name, MISSING)
+        if where == "global" and value is MISSING:
+            continue  # a name of Python's
+        if isinstance(value, types.FunctionType):
+            if _reads_data(value, seen):
+                return True
+        elif isinstance(value, types.ModuleType):
+            if _is_users(value):
+                return True
+        elif not isinstance(value, (type, types.BuiltinFunctionType, np.ufunc)):
+            return True
+    return False
