@@ -12,7 +12,7 @@ import threading
 import numpy as np
 
 from ..dispatch import DTypeError, Layer, PerformanceWarning, ShapeError, StructureError, describe, settled, tree
-from ..dispatch.layers import warn
+from ..dispatch.callers import warn
 from ..dsl.avals import aval_of, is_number
 from ..dsl.batching import lanes_of
 from ..dsl.debugging import check_sealed

@@ -1,7 +1,7 @@
 """Where the nodes of a tape come from, known while somebody watches the calls: the operation and the user's line."""
 
 from ..dispatch import step, stepping
-from ..dispatch.layers import caller
+from ..dispatch.callers import caller
 from ..dsl.nans import watched_rule
 from .nodes import PART
 from .watched import readers

@@ -8,7 +8,7 @@ import functools
 import operator
 
 from ..dispatch import Layer, LeakedLayerError, MutationError, StructureError, describe, settled, tree
-from ..dispatch.layers import caller
+from ..dispatch.callers import caller
 from .inputs import as_inputs, check_inexact, inexact
 from .jacobians import rows
 from .lasting import Lasting

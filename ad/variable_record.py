@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import numpy as np
 
 from ..dispatch import MutationError, StructureError
-from ..dispatch.layers import caller
+from ..dispatch.callers import caller
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.debugging import watching
 from .nodes import PART

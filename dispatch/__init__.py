@@ -1,6 +1,7 @@
 """How a call finds its method: generics over plum, layers, containers, promotion, introspection, errors."""
 
 from . import tree
+from .callers import is_library
 from .calls import step, stepping, unwatch, users_code, watch, watchers
 from .effects import Remembered, Replayed, effect_name, effects_are_kept
 from .containers import Container, Tangent, array_type, as_tangent, batch_axis, densify, is_container
@@ -48,7 +49,6 @@ from .layers import (
     check_runs,
     current_depth,
     innermost_run,
-    is_library,
     layers_of,
     open_runs,
     refuse,

@@ -7,8 +7,9 @@ methods are written in operations on the leaves and need no derivative, batching
 from contextvars import ContextVar
 
 from . import tree
+from .callers import warn
 from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
-from .layers import Array, warn
+from .layers import Array
 from .standing import isa
 
 _mode = ContextVar("polyad_densify", default="warn")

@@ -9,23 +9,20 @@ import contextlib
 import functools
 import math
 import numbers
-import sys
 import threading
-import warnings
 from abc import ABCMeta
 from contextvars import ContextVar
 from operator import attrgetter
-from pathlib import Path
 
 import numpy as np
 
+from .callers import caller, is_library
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
 from .generic import clear_all
 from .refusals import caught, explain, reason
 from .standing import PlainMembers, Standing, set_class
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
-_package = str(Path(__file__).parent.parent / "_")[:-1]  # as the files of its code name it, links and all; with the separator
 _lock = threading.Lock()
 
 
@@ -398,38 +395,6 @@ def open_runs():
         runs.append(run)
         run = run.outer
     return runs
-
-
-def caller():
-    """(file, line) of the innermost frame outside the library, or None, for messages."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not is_library(file):
-            return file, frame.f_lineno
-        frame = frame.f_back
-    return None
-
-
-_warned = {}  # source file -> what the warnings module remembers of it
-
-
-def warn(text, category):
-    """Warn of the line of the user's code that led here, however deep in the library that is."""
-    place = caller()
-    if place is None:
-        warnings.warn(text, category, stacklevel=2)
-    else:
-        warnings.warn_explicit(text, category, *place, registry=_warned.setdefault(place[0], {}))
-
-
-@functools.cache
-def is_library(file):
-    """Whether a source file, as code objects name it, is the library's. Tests and tutorials lie below its folder in a checkout
-    but are the user's code."""
-    if file.startswith("<generic "):
-        return True
-    return file.startswith(_package) and not file[len(_package) :].startswith(("tests", "tutorials", ".venv"))
 
 
 def refuse(x, what, advice):

@@ -2,10 +2,10 @@
 
 import inspect
 
+from .callers import warn
 from .containers import Container
 from .errors import ReplacedWarning
 from .generic import Generic, Method
-from .layers import warn
 from .signatures import check_reached
 
 _last = (None, None)  # one registration may be many signatures, of which one is enough to tell

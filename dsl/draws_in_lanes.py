@@ -8,7 +8,7 @@ import types
 import weakref
 
 from ..dispatch import PolyadWarning
-from ..dispatch.layers import warn
+from ..dispatch.callers import warn
 from .ops.effects import callbacks
 
 LOOKS = 3  # calls of one function in which it is looked whether it draws

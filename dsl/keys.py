@@ -8,7 +8,8 @@ it can be mapped over, traced, sent to another device or process.
 import numpy as np
 
 from ..dispatch import DTypeError, Layer, PolyadWarning, ShapeError, describe, isa
-from ..dispatch.layers import open_runs, warn
+from ..dispatch.callers import warn
+from ..dispatch.layers import open_runs
 from .avals import dtype_of
 from .batching import LanesRun
 from .libraries import host_copy

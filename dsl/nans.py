@@ -25,7 +25,7 @@ from ..dispatch import (
     unwatch,
     watch,
 )
-from ..dispatch.layers import caller
+from ..dispatch.callers import caller
 from .batching import Batched
 from .libraries import host_copy
 from .ops.compare import isinf, isnan

@@ -7,7 +7,7 @@ import inspect
 import sys
 import types
 
-from ..dispatch.layers import is_library
+from ..dispatch.callers import is_library
 from .card import operations
 
 OTHERWISE = {"cho_factor": "polyad.linalg.cholesky and polyad.linalg.cho_solve", "lu_factor": "polyad.linalg.lu"}

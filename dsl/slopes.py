@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import numpy as np
 
 from ..dispatch import ConventionError, ConventionWarning, Layer, layers_of
-from ..dispatch.layers import warn
+from ..dispatch.callers import warn
 from .libraries import bottom, host_copy
 from .roots import watchers
 from .tracing import Traced

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dispatch.layers import caller
+from ..dispatch.callers import caller
 from . import board as boards
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout
 from .owners import Owners

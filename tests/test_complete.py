@@ -11,7 +11,7 @@ import polyad as pa
 from polyad.ad.rules import jvp_rule, vjp_rule
 from polyad.dispatch import all_generics
 from polyad.dsl import operations
-from polyad.dsl.batching import batch_rule
+from polyad.dsl.batch_rules import batch_rule
 
 
 def internal(op):

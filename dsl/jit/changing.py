@@ -148,3 +148,7 @@ def draw_again(state):
         inner = {k: np.frombuffer(v, np.uint32) if isinstance(v, bytes) else v for k, v in dict(theirs)["state"]}
         np.random.set_state({**fields, "state": inner})  # noqa: NPY002
         random.setstate(own)
+
+
+class Doubt(Exception):
+    """What the function reads cannot be looked up. args: what it does, advice."""

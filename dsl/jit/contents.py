@@ -40,3 +40,18 @@ def parts(value):
 def bits(value):
     """A buffer of numbers as a key."""
     return type(value), getattr(value, "typecode", None) or getattr(value, "format", "B"), bytes(value)
+
+
+class Same:
+    """A value by its identity. It is kept alive, so that no other takes its place."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __hash__(self):
+        return id(self.value)
+
+    def __eq__(self, other):
+        return type(other) is Same and other.value is self.value

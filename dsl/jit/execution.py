@@ -4,8 +4,8 @@ import traceback
 
 from ...dispatch import MutationError, PolyadError
 from ...dispatch import tree as pytree
+from ...dispatch.callers import is_library, warn
 from ...dispatch.errors import PerformanceWarning
-from ...dispatch.layers import is_library, warn
 from ..batching import concrete
 from ..ir import Var
 from ..libraries import Scalar

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...dispatch import Array, Layer, MutationError, Replayed, StructureError, describe, effect_name, isa
 from ...dispatch import tree as pytree
+from ...dispatch.callers import warn
 from ...dispatch.errors import PerformanceWarning
-from ...dispatch.layers import warn
 from ..avals import infer
 from ..batching import concrete
 from ..failing import may_fail

@@ -19,8 +19,8 @@ import numpy as np
 from ...dispatch import Container, Layer, isa, tree
 from .attributes import MISSING, content, found, own, slots_of
 from .bytecode import EDITS, facts
-from .changing import ARGUMENT, along, changing, of_module
-from .contents import holds, parts
+from .changing import ARGUMENT, Doubt, along, changing, of_module
+from .contents import Same, holds, parts
 from .libraries import given, installed, is_constant, is_ours, never_changes, plain
 from .type_methods import reading
 
@@ -33,25 +33,6 @@ CREATION = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__del_
 FUNCTIONS = (types.FunctionType, functools.partial)
 METHODS = (types.BuiltinFunctionType, types.MethodWrapperType)  # in C
 ALIASES = ("np", "pa", "sp", "plt")  # names of modules that nobody gives to anything else
-
-
-class Same:
-    """A value by its identity. It is kept alive, so that no other takes its place."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __hash__(self):
-        return id(self.value)
-
-    def __eq__(self, other):
-        return type(other) is Same and other.value is self.value
-
-
-class Doubt(Exception):
-    """What the function reads cannot be looked up. args: what it does, advice."""
 
 
 class Search:

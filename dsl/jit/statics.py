@@ -11,10 +11,9 @@ import numpy as np
 
 from ...dispatch import Container, Layer, isa
 from .attributes import own, slots_of
-from .changing import ARGUMENT, changing
-from .contents import BUFFERS, SETS, WRAPPERS, bits, holds, wrapped
+from .changing import ARGUMENT, Doubt, changing
+from .contents import BUFFERS, SETS, WRAPPERS, Same, bits, holds, wrapped
 from .libraries import plain
-from .search import Doubt, Same
 from .type_methods import reading
 
 FUNCTIONS = (types.FunctionType, types.MethodType, partial)

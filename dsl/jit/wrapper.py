@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from ...dispatch import DTypeError, Layer, PerformanceWarning, StructureError, describe, isa, watchers
-from ...dispatch.layers import warn
+from ...dispatch.callers import warn
 from ..avals import is_number
 from ..axes import enclosing_axes
 from ..nans import checking
@@ -15,11 +15,11 @@ from ..selection import checked
 from ..tracing import in_trace
 from .adoption import Adoption, NotFollowed
 from .arguments import Arguments, fits, is_array, kind_of, objects_among, stepwise, variable_for
+from .changing import Doubt
 from .execution import execute, shorten
 from .quick import MISS, quick_entry
 from .reads import Held, Reads, label_of, state
 from .recursion import call_in_trace
-from .search import Doubt
 from .segments import Tree
 from .statics import changeable, key_of
 from .steering import only_met

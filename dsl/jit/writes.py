@@ -7,10 +7,9 @@ from collections import deque
 
 from ..tracing import Traced
 from .changing import NOISE, draw_again, drawn
-from .contents import holds
+from .contents import Same, holds
 from .reads import label_of, state
 from .results import result
-from .search import Same
 from .watching import Watch
 
 RETURN = "return the new value"
