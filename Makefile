@@ -11,9 +11,11 @@ INSTALLED := $(if $(READY),,$(VENV)/.installed)
 demo: $(INSTALLED)
 	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
 
-# -P keeps the root off sys.path, where our folders would be importable a second time under their bare names.
+# -P keeps the root off sys.path, where our folders would be importable a second time under their bare names. The tests are
+# shared by WORKERS processes; 0 runs them in one, in their order.
+WORKERS ?= 2
 test: $(INSTALLED)
-	POLYAD_REQUIRE_MPI=1 $(BIN)/python -P -m pytest tests
+	POLYAD_REQUIRE_MPI=1 $(BIN)/python -P -m pytest tests -n $(WORKERS) --dist worksteal
 
 # autograd is what we compare with; the others are large, and their columns stay empty where they are missing.
 bench: $(INSTALLED)
