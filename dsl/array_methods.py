@@ -24,6 +24,10 @@ OF_MEMORY = {  # methods of arrays about their memory -> what to write instead
     "argpartition": "use x.argsort()",
     "choose": "use polyad.take or polyad.where",
 }
+OF_DIGITS = {  # what asks for the digits of a number -> what to write instead
+    "as_integer_ratio": "statistics, Fraction and the like take plain numbers: use np.mean, np.std, np.var, np.median, or "
+    "operations on floating numbers"
+}
 WRITING = ("byteswap", "partition", "resize", "setfield", "setflags")  # methods that may change the array itself
 NUMBERS = (float, complex, int, bool)
 PLAIN = (np.ndarray, np.float64, np.complex128, np.int64, np.bool_, *NUMBERS)  # whose attributes there are
@@ -159,7 +163,8 @@ class Member:
 
     def plain(self, x, kind, called=""):
         """The plain value as one of the class that it has outside."""
-        value = plain_value(x, self.name, f".{self.name}{called}", ALONE)
+        advice = f"{OF_DIGITS[self.name]}; {ALONE}" if self.name in OF_DIGITS else ALONE
+        value = plain_value(x, self.name, f".{self.name}{called}", advice)
         return kind(value) if kind in NUMBERS else np.asarray(value) if kind is np.ndarray else value
 
 

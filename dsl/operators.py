@@ -214,6 +214,8 @@ def _text(self, form):
 
 
 def _hash(self):
+    if not self.depth and not self.follows:  # a value of an explicit graph, which has no number yet: by which one it is
+        return object.__hash__(self)
     return hash_of(self, lambda x: _concrete(x, "hash"))
 
 

@@ -19,6 +19,8 @@ def instead():
     frame, names = sys._getframe(1), []
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
+        if module.startswith("scipy.sparse."):
+            return None  # products of sparse matrices, which ours do not take
         if module.startswith("scipy."):
             names += _functions(frame)
         elif not is_library(frame.f_code.co_filename) and not module.startswith("numpy") and names:

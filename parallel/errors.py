@@ -4,9 +4,13 @@
 class CollectiveError(RuntimeError):
     """A collective cannot be run: the base of `CollectiveMismatch` and `CollectiveTimeout`."""
 
+    plainly = True  # jit does not run a function again that this ended
+
 
 class RankError(RuntimeError):
     """A mapped function asks which rank it runs on, under POLYAD_COLLECTIVE_CHECK=strict: its lanes would depend on that."""
+
+    plainly = True
 
 
 class CollectiveMismatch(CollectiveError):

@@ -22,7 +22,7 @@ import threading
 
 import numpy as np
 
-from ..dispatch import LaneSplitError, LeakedLayerError, current_depth, is_container, tree
+from ..dispatch import LaneSplitError, LeakedLayerError, current_depth, is_container, open_runs, tree
 from ..dsl import broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.axes import Axis, Stacked, enclosing_axes
@@ -131,6 +131,9 @@ class RankAxis(Axis):
     # ---------------------------------------------------------------------- into the map and between its lanes
     def enter(self, f, inputs, out_axes):
         """Give the lanes here their part of the inputs, and make varying what f reads besides. Returns such an f."""
+        for run in open_runs():
+            if hasattr(run, "acted"):
+                run.acted = True  # the ranks have met: jit does not run the function again
         if self.blocks.comm.checked:
             self._check_inputs(f, inputs, out_axes)
         inputs.units = [
@@ -170,7 +173,7 @@ class RankAxis(Axis):
     def _refuse(self, message, kind=CollectiveError):
         """Raise an error that all ranks raise."""
         error = kind(f"{self.blocks.name}: {message}")
-        error.met = True
+        error.met = error.plainly = True
         raise error
 
     def _vary(self, x):

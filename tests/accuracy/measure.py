@@ -19,8 +19,10 @@ KINDS = ((np.float64, False), (np.float64, True), (np.float32, False), (np.float
 
 @functools.cache
 def names():
-    """The operations measured: each elementwise card with a floating result, and activations made of such cards."""
+    """The operations measured, by the files of their cards: each elementwise one with a floating result, and activations made
+    of such."""
     cards = [name for name, op in operations.items() if op.card.kind == "elementwise" and floating(op)]
+    cards.sort(key=lambda name: operations[name].generic.prototype.__module__)  # not by the order of imports
     return [name for name in cards if name not in ELSEWHERE] + list(COMPOSITES)
 
 

@@ -151,9 +151,9 @@ def test_it_comes_from_the_line_of_the_user():
 
 
 PLAIN = {
-    "statistics": (lambda x: statistics.mean([x, x]), "statistics takes plain numbers.*np.mean, np.std"),
-    "stdev": (lambda x: statistics.stdev([x, 2 * x]), "statistics takes plain numbers.*np.std"),
-    "Decimal": (decimal.Decimal, "a Decimal takes plain numbers"), "Fraction": (fractions.Fraction, "a Fraction takes"),
+    "statistics": (lambda x: statistics.mean([x, x]), "statistics.* takes? plain numbers.*np.mean, np.std"),
+    "stdev": (lambda x: statistics.stdev([x, 2 * x]), "statistics.* takes? plain numbers.*np.std"),
+    "Decimal": (decimal.Decimal, "a Decimal takes plain numbers"), "Fraction": (fractions.Fraction, "Fraction.* takes? .*"),
     "timedelta": (lambda x: datetime.timedelta(seconds=x), "a timedelta takes.*seconds"),
     "struct": (lambda x: struct.pack("d", x), "struct takes plain numbers.*polyad.stack"),
     "memoryview": (memoryview, "a memoryview takes.*indices and slices"),
@@ -169,7 +169,7 @@ def test_the_standard_library_takes_plain_numbers(name, how):
     f, text = PLAIN[name]
     with pytest.raises(pa.ConcreteValueError, match=f"(?s){text}.*stop_gradient") as found:
         HOW[how](f, 2.0 if how != "vmap" else np.ones(2))
-    assert "plain numbers, which would lose what the transformation follows" in str(found.value)
+    assert "would lose what the transformation follows" in str(found.value)
 
 
 def test_errors_about_plain_values_stay():
