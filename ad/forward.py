@@ -131,7 +131,7 @@ class ForwardRun(Run):
 
     def __exit__(self, kind, error, traceback):
         super().__exit__(kind, error, traceback)
-        if error is None:
+        if error is None and self.remarks:
             for text in dict.fromkeys([text for remarks in self.remarks for text in remarks]):
                 say(text)
 
@@ -152,10 +152,10 @@ class ForwardRun(Run):
 
     def unwrap(self, x):
         """(value, tangent or None) of a result of the function."""
-        x = settled(x)
-        if type(x) is Unread[self.depth]:
+        x, own = settled(x), Dual[self.depth]
+        if type(x) is not own and type(x) is Unread[self.depth]:
             x = x.read()
-        if type(x) is Dual[self.depth]:
+        if type(x) is own:
             if x.run is not self:
                 raise self.foreign(x.run)
             return snapshot(x.primal), snapshot(x.tangent)

@@ -251,8 +251,8 @@ def apart(cts, given):
 
 def _owner(x):
     """The array, or other object, whose memory x looks at."""
-    while not isa(x, Layer) and getattr(x, "base", None) is not None:  # more than one where memory is a file's or a buffer's
-        x = x.base
+    while (type(x) is np.ndarray or not isa(x, Layer)) and getattr(x, "base", None) is not None:
+        x = x.base  # more than one where memory is a file's or a buffer's
     return x
 
 

@@ -11,7 +11,8 @@ from .nodes import Joint
 
 def keeping_roots(cls, generic, whose, target):
     """The target of an operation at a layer that follows derivatives, where the operation makes a root or something of one;
-    else the target itself. args[whose] is a value of the layer."""
+    else the target itself. args[whose] is a value of the layer. A target may have `asking`: a function
+    of what is to be called where the run has roots, which gives one that sees to it."""
     makes, uses = generic.card.rules.get("root"), generic.card.rules.get("of_root")
     if makes is None and uses is None:
         return target
@@ -45,6 +46,9 @@ def keeping_roots(cls, generic, whose, target):
     if makes is not None or generic.variadic is not None:
         return look
     # hot: as long as there is no root
+    asking = getattr(target, "asking", None)
+    if asking is not None:
+        return asking(look)
     if generic.arity == 2:
         if whose:
             return lambda x, y: look(x, y) if y.run.rooted else target(x, y)

@@ -75,4 +75,6 @@ def _held(f):
 def _state(generator):
     legacy = hasattr(generator, "get_state")  # it keeps every second normal number itself
     state = generator.get_state(legacy=False) if legacy else generator.bit_generator.state
-    return repr(state), *[x.tobytes() for x in state["state"].values() if hasattr(x, "tobytes")]
+    arrays = {k: x for k, x in state["state"].items() if hasattr(x, "tobytes")}
+    rest = {k: x for k, x in state["state"].items() if k not in arrays}  # the text of arrays takes a millisecond
+    return repr({**state, "state": rest}), *[x.tobytes() for x in arrays.values()]

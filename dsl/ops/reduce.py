@@ -64,7 +64,7 @@ broadcast_to.rule("transpose")([lambda ct, y, x, shape: sum_to(ct, shape_of(x))]
 
 def is_half(x):
     """Whether x is of half precision, in which sums of many elements, and their number, are infinite."""
-    return dtype_of(x) == np.float16
+    return dtype_of(x).char == "e"
 
 
 def in_single(op, x, *others, **params):
