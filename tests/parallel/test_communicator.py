@@ -435,7 +435,8 @@ else:
 def test_forked_children_end_quietly(mpirun, ranks):
     job = mpirun(FORKS, ranks)
     assert sorted(re.findall(r"PARENT (\d)", job.stdout)) == [str(rank) for rank in range(ranks)]
-    assert "MPI_" not in job.stderr and job.stderr.count("ValueError: in a child") == ranks, str(job)
+    # Python writes a traceback in parts, between which another rank's may come
+    assert "MPI_" not in job.stderr and job.stderr.count(": in a child") == ranks, str(job)
 
 
 def test_children_of_a_process_without_a_launcher_end_quietly():
