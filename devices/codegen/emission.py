@@ -106,7 +106,7 @@ def within(buffer, outer):
 def whole(body, sums, targets, inner, simd, parallel):
     """Reductions of everything to one result each; long ones in chunks that threads share."""
     stores = [f"{y} = {t.name};" for (t, *_), y in zip(sums, targets)]
-    blocks = -(-inner[-1].length // block_size(inner[-1].length))
+    blocks = -(-inner[-1].length // block_size(inner[-1].length, most_in(sums)))
     if not (parallel and len(inner) == 1 and simd and blocks >= CHUNKS):
         return ["{", *reduced(body, sums, inner, simd), *stores, "}"]
     parts = [f"{t.ctype} {t.name}p[{CHUNKS}];" for t, *_ in sums]
@@ -120,7 +120,7 @@ def whole(body, sums, targets, inner, simd, parallel):
 
 def reduced(body, sums, inner, simd):
     """The innermost loops of a reduction, whose results are left in local variables."""
-    if simd and math.prod([loop.length for loop in inner]) > BLOCK and any(t.blocked for t, *_ in sums):
+    if simd and math.prod([loop.length for loop in inner]) > most_in(sums) and any(t.blocked for t, *_ in sums):
         return in_blocks(body, sums, inner)
     return [*starts(sums), *innermost(inner, body, sums, simd), *ends(sums)]
 
@@ -132,21 +132,26 @@ def innermost(loops, body, sums, simd):
     return around(loops, [*body.lines, *steps(sums)], "", False)
 
 
-def block_size(length):
+def most_in(sums):
+    """Elements of a block, at most: fewer of complex numbers, which compilers add one after the other, not in lanes."""
+    return max(BLOCK // 8, 2) if any(t.dtype.kind == "c" for t, *_ in sums) else BLOCK
+
+
+def block_size(length, most):
     """Elements of a block: whole tiles or else whole vectors, as many as leave no shorter block over, if they can."""
-    sizes = *range(BLOCK, BLOCK // 2, -64), *range(BLOCK, BLOCK // 2, -16)
-    return next((n for n in sizes if length % n == 0), BLOCK)
+    sizes = *range(most, most // 2, -64), *range(most, most // 2, -16)
+    return next((n for n in sizes if length % n == 0), most)
 
 
 def in_blocks(body, sums, inner, first="0", last_block=""):
     """Long innermost loops in blocks, whose results are put together pairwise: the loop that is divided is the last one within
     which there are more elements than in a block, and those within it are part of the block."""
-    within, at = 1, len(inner) - 1
-    while within * inner[at].length <= BLOCK:
+    within, at, most = 1, len(inner) - 1, most_in(sums)
+    while within * inner[at].length <= most:
         within *= inner[at].length
         at -= 1
     divided = inner[at]
-    size = block_size(divided.length) if within == 1 else max(1, BLOCK // within)
+    size = block_size(divided.length, most) if within == 1 else max(1, most // within)
     end = f"(b + 1) * {size} < {divided.length} ? (b + 1) * {size} : {divided.length}" if divided.length % size else ""
     block = Loop(divided.name, size, True, f"b * {size}", end and "end")
     bound = [f"int64_t end = {end};"] if end else []

@@ -53,6 +53,16 @@ def test_sums(dtype, n):
         assert np.max(abs(found - right)) <= 16 * eps * np.max(abs(right)), name
 
 
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("n", (500, 513, 1000, 100_003))
+def test_equal_numbers(dtype, n):
+    """Whose sums are all rounded to the same side."""
+    x = np.full(n, 0.5152 - 0.1311j if dtype in "FD" else 0.5152).astype(dtype)
+    right, eps = n * x[0].astype(np.clongdouble if dtype in "FD" else np.longdouble), np.finfo(dtype).eps
+    for f in (np.sum, lambda x: np.sum(x[::-1]), lambda x: x @ (x * 0 + 1)):
+        assert abs(pa.jit(f)(x) - right) <= 16 * eps * abs(right)
+
+
 @pytest.mark.parametrize("dtype", "fd")
 def test_spread_of_a_transpose(dtype):
     a, _ = pair(1_000_000, dtype)
