@@ -301,6 +301,9 @@ class Run:
         """The result of an operation with an effect: `perform()`, unless the run knows that this has happened already."""
         return perform()
 
+    def has_acted(self):
+        """Note that something was done which must not be done twice, as by running the function again."""
+
     def takes_steps(self, name, params):
         """Whether the operation of this name, on programs with effects, is run step by step here."""
         return False

@@ -20,7 +20,6 @@ VALUE = r"'?[A-Z]\w*\[\d+\]'?"  # the name of a layer's class
 # errors of the standard library that have met a followed value without asking it: who raised them, what to write instead
 PLAIN = [
     (rf"can't convert type {VALUE} to numerator/denominator", "statistics", "np.mean, np.std, np.var and np.median"),
-    (rf"{VALUE} object has no attribute 'as_integer_ratio'", "a Fraction", "NumPy's operations on floating numbers"),
     (rf"conversion from {VALUE} to Decimal is not supported", "a Decimal", "NumPy's operations on floating numbers"),
     (rf"unsupported type for timedelta .*: {VALUE}", "a timedelta", "a floating number of seconds"),
     (rf"memoryview: .*, not {VALUE}", "a memoryview", "indices and slices of the value, which share its elements"),

@@ -10,8 +10,6 @@ class CollectiveError(RuntimeError):
 class RankError(RuntimeError):
     """A mapped function asks which rank it runs on, under POLYAD_COLLECTIVE_CHECK=strict: its lanes would depend on that."""
 
-    plainly = True
-
 
 class CollectiveMismatch(CollectiveError):
     """The ranks called different collectives; the same error, listing every rank's call, is raised on all ranks."""

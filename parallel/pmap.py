@@ -132,8 +132,7 @@ class RankAxis(Axis):
     def enter(self, f, inputs, out_axes):
         """Give the lanes here their part of the inputs, and make varying what f reads besides. Returns such an f."""
         for run in open_runs():
-            if hasattr(run, "acted"):
-                run.acted = True  # the ranks have met: jit does not run the function again
+            run.has_acted()  # the ranks have met
         if self.blocks.comm.checked:
             self._check_inputs(f, inputs, out_axes)
         inputs.units = [
@@ -157,8 +156,8 @@ class RankAxis(Axis):
         calls, found = zip(*meet(self.blocks, START, (how, what)), strict=True)
         for column in zip(*calls, strict=True):
             if len(set(column)) > 1:
-                told = "".join(f"\n  rank {rank}: {value}" for rank, (_, value) in enumerate(column))
-                self._refuse(f"{column[0][0]}: not the same on all ranks:{told}\nEvery rank calls a map in the same way")
+                lines = "".join(f"\n  rank {rank}: {value}" for rank, (_, value) in enumerate(column))
+                self._refuse(f"{column[0][0]}: not the same on all ranks:{lines}\nEvery rank calls a map in the same way")
         different = differing(found)
         if different is not None:
             self._refuse(
@@ -173,7 +172,7 @@ class RankAxis(Axis):
     def _refuse(self, message, kind=CollectiveError):
         """Raise an error that all ranks raise."""
         error = kind(f"{self.blocks.name}: {message}")
-        error.met = error.plainly = True
+        error.met = True
         raise error
 
     def _vary(self, x):
@@ -259,10 +258,9 @@ class RankAxis(Axis):
             )
         for other in structures:
             if other != structures[0]:
-                told = f"{structures[0]} and {other}"
                 self._refuse(
-                    f"lanes return different structures: {told}; every path must return the same types, with the same static "
-                    "parts",
+                    f"lanes return different structures: {structures[0]} and {other}; every path must return the same types, "
+                    "with the same static parts",
                     LaneSplitError,
                 )
 

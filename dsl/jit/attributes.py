@@ -35,3 +35,10 @@ def slots_of(cls):
     slots = vars(cls).get("__slots__", ())
     slots = (slots,) if isinstance(slots, str) else slots
     return [s for s in slots if isinstance(s, str) and s not in ("__dict__", "__weakref__")]
+
+
+def behind(part):
+    """What a property, a cached property or a static method calls; anything else itself."""
+    for name in ("fget", "func", "__func__"):
+        part = getattr(part, name, part)
+    return part

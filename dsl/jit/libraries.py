@@ -12,6 +12,7 @@ from ...dispatch import is_library, isa
 from .attributes import own
 from .contents import holds
 
+LIBRARY = __name__.partition(".")[0]  # this one
 # Constants of modules that do not list their names
 CONSTANTS = ("pi", "e", "tau", "inf", "nan", "maxsize", "byteorder", "version", "version_info", "platform")
 

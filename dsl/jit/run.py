@@ -285,6 +285,10 @@ class JitRun(TraceRun):
             if low or dtype.itemsize < 8 and bool(x > limits.max):
                 raise OverflowError(f"Python integer out of bounds for {dtype}")
 
+    def has_acted(self):
+        """See `Run.has_acted`."""
+        self.acted = True
+
     def text(self, x, form):
         """str(x), repr(x) or format(x), by `form`: of a whole number a question, of others a number taken out."""
         kind, whole = x.standing(), x.variable.aval.shape == () and x.dtype.kind in "biu"

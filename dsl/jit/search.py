@@ -17,14 +17,13 @@ from pathlib import PurePath
 import numpy as np
 
 from ...dispatch import Container, Layer, isa, tree
-from .attributes import MISSING, content, found, own, slots_of
+from .attributes import MISSING, behind, content, found, own, slots_of
 from .bytecode import EDITS, facts
 from .changing import ARGUMENT, Doubt, along, changing, of_module
 from .contents import Same, holds, parts
-from .libraries import given, installed, is_constant, is_ours, never_changes, plain
+from .libraries import LIBRARY, given, installed, is_constant, is_ours, never_changes, plain
 from .type_methods import reading
 
-LIBRARY = __name__.partition(".")[0]
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
 CALM = (*[name for name in FIXED if name != "scipy"], "collections", "types", "enum", "abc", "dataclasses", "typing", "sys")
 MOST = 2000  # places that are looked for
@@ -399,8 +398,7 @@ class Search:
         for i, part in enumerate(known):  # those of base classes, for super()
             if i == 0:
                 self.replaceable(path, text, part, name, label, cls, value)
-            for behind in ("fget", "func", "__func__"):  # of a property, a cached property, a static method
-                part = getattr(part, behind, part)
+            part = behind(part)
             if isinstance(part, types.FunctionType):
                 self.resolved[name] = False
                 self.definition((*path, id(part)), self.bound(part), part, part.__qualname__)

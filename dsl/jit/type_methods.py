@@ -1,6 +1,5 @@
 """The methods of array types, which no name in a function leads to: jit looks at what they read outside as at what f reads."""
 
-import functools
 import types
 import weakref
 
@@ -9,11 +8,10 @@ import numpy as np
 from ...dispatch import Container, all_generics
 from ...dispatch.generic import Generic
 from ...dispatch.signatures import parts
-from .attributes import MISSING, content
+from .attributes import MISSING, behind, content
 from .bytecode import facts
-from .libraries import installed, is_ours
+from .libraries import LIBRARY, installed, is_ours
 
-LIBRARY = __name__.partition(".")[0]
 _known = weakref.WeakKeyDictionary()  # class of arrays -> (how many methods had been registered, those that read data)
 
 
@@ -40,9 +38,8 @@ def _methods(cls):
     own = list(filter(_is_users, cls.__mro__))
     for base in own:
         for part in vars(base).values():
-            part = getattr(part, "fget", None) or getattr(part, "func", None) or getattr(part, "__func__", part)
-            if isinstance(part, types.FunctionType):
-                yield part
+            if isinstance(behind(part), types.FunctionType):
+                yield behind(part)
     for generic in all_generics():
         for method in generic.methods:
             hints = [t for hint in (*method.types, method.varargs) if hint is not None for t in parts(hint)]
@@ -52,9 +49,8 @@ def _methods(cls):
 
 def _reads_data(f, seen):
     """Whether a function, or one of the user's that it calls, reads data outside."""
-    f = f.func if isinstance(f, functools.partial) else f
-    code = getattr(f, "__code__", None)
-    if code is None or code in seen or is_ours(code) or not _is_users(f):
+    code = f.__code__
+    if code in seen or is_ours(code) or not _is_users(f):
         return False
     seen.add(code)
     cells = dict(zip(code.co_freevars, f.__closure__ or (), strict=True))

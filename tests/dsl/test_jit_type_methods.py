@@ -14,14 +14,18 @@ def helper():
     return FACTOR
 
 
-@pa.array_type(leaves=("values",))
-class Reads(pa.Container):
+class Values(pa.Container):
+    """What the types here have in common: one leaf."""
+
     def __init__(self, values):
         self.values = values
 
     shape = property(lambda self: self.values.shape)
     dtype = property(lambda self: self.values.dtype)
 
+
+@pa.array_type(leaves=("values",))
+class Reads(Values):
     def dense(self):
         return helper() * self.values
 
@@ -32,13 +36,7 @@ def multiply_reads(x: Reads, y: pa.Array, /):
 
 
 @pa.array_type(leaves=("values",))
-class Plain(pa.Container):
-    def __init__(self, values):
-        self.values = values
-
-    shape = property(lambda self: self.values.shape)
-    dtype = property(lambda self: self.values.dtype)
-
+class Plain(Values):
     def dense(self):
         return np.sqrt(self.values) ** 2
 
@@ -90,13 +88,7 @@ def test_variables_of_enclosing_functions():
     k = 2.0
 
     @pa.array_type(leaves=("values",))
-    class Inner(pa.Container):
-        def __init__(self, values):
-            self.values = values
-
-        shape = property(lambda self: self.values.shape)
-        dtype = property(lambda self: self.values.dtype)
-
+    class Inner(Values):
         def dense(self):
             return k * self.values
 
@@ -108,13 +100,7 @@ def test_variables_of_enclosing_functions():
 
 def test_a_method_that_is_registered_later():
     @pa.array_type(leaves=("values",))
-    class Late(pa.Container):
-        def __init__(self, values):
-            self.values = values
-
-        shape = property(lambda self: self.values.shape)
-        dtype = property(lambda self: self.values.dtype)
-
+    class Late(Values):
         def dense(self):
             return self.values
 
