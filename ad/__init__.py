@@ -7,34 +7,36 @@ conjugation: the gradient of a real f is ∂f/∂x - i ∂f/∂y, Jacobians of a
 tangent space: NoTangent, refused by grad.
 """
 
-from . import lifting, policies, series_lifting
-from .aot import aot
-from .check import check_grads
-from .checkpoint import checkpoint
-from .coloring import column_coloring, star_coloring
+from . import control
+from .checkpointing import policies
+from .taylor import control as taylor_control
+from .styles.aot import aot
+from .tools.check import check_grads
+from .checkpointing.checkpoint import checkpoint
+from .sparsity.coloring import column_coloring, star_coloring
 from .closures import Closure, closure
-from .custom import custom_jvp, custom_vjp
-from .drawing import draw_tape
+from .custom.functions import custom_jvp, custom_vjp
+from .tools.drawing import draw_tape
 from .derived import derivative, grad, jvp, value_and_grad, vjp
-from .forward import Dual
-from .graphs import function, gradients, placeholder
-from .hooks import grad_hook, hook_all
+from .forward.duals import Dual
+from .styles.graphs import function, gradients, placeholder
+from .tools.hooks import grad_hook, hook_all
 from .inputs import NoTangent
 from .jacobians import gvp, hessian, hvp, jacfwd, jacobian, jacrev
 from .linear import linear_transpose, linearize
-from .policies import checkpoint_name
-from .reverse import Reverse
-from .sparse import sparse_hessian, sparse_jacobian
-from .sparsity import Pattern, hessian_sparsity, jacobian_sparsity
-from .tape import Tape
-from .taylor import derivatives, jet
+from .checkpointing.policies import checkpoint_name
+from .reverse.tape import Reverse
+from .sparsity.matrices import sparse_hessian, sparse_jacobian
+from .sparsity.detection import Pattern, hessian_sparsity, jacobian_sparsity
+from .styles.gradient_tape import Tape
+from .taylor.jets import derivatives, jet
 from .typed_calls import follow
-from .typed_rules import no_derivative, opt_out
-from .variables import no_grad, variable, zero_grad
+from .rules.by_type import no_derivative, opt_out
+from .styles.variables import no_grad, variable, zero_grad
 
 __all__ = [
     "Dual", "NoTangent", "Reverse", "check_grads", "derivative", "derivatives", "draw_tape", "grad", "grad_hook", "gvp",
-    "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "linear_transpose", "linearize", "lifting",
+    "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "linear_transpose", "linearize",
     "value_and_grad", "vjp",
     "Pattern", "column_coloring", "hessian_sparsity", "jacobian_sparsity", "sparse_hessian", "sparse_jacobian",
     "star_coloring",

@@ -5,7 +5,7 @@ import functools
 from ..dispatch import ShapeError, StructureError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
 from .inputs import as_inputs, check_scalar, chosen, fitted, is_function, of_function, one, title
-from .passes import complex_slope, in_structure, push, record, tangent_of
+from .sweeps import complex_slope, in_structure, push, record, tangent_of
 
 
 def jvp(f, primals, tangents, has_aux=False):

@@ -11,7 +11,7 @@ from ..dsl.arrays import Zeros
 from ..dsl.avals import dtype_of, shape_of
 from ..dsl.ops.create import eye_like
 from .derived import direction, directional, slope, vjp
-from .forward import ForwardRun
+from .forward.duals import ForwardRun
 from .inputs import (
     NoTangent,
     as_inputs,
@@ -27,7 +27,7 @@ from .inputs import (
     title,
 )
 from .linear import linearized
-from .passes import apart, complex_slope, push, record, tangent_of
+from .sweeps import apart, complex_slope, push, record, tangent_of
 
 
 def jacfwd(f, argnums=0, allow_int=False):

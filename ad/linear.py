@@ -12,16 +12,16 @@ from ..dispatch import ConcreteValueError, DTypeError, Remembered, Run, Structur
 from ..dsl import any as any_of
 from ..dsl import multiply, not_equal
 from ..dsl.avals import Aval, aval_of
-from ..dsl.batching import concrete, lanes_of
-from ..dsl.debugging import check_sealed
-from ..dsl.ir import Equation, Program, Var, evaluate, without_dead_code
+from ..dsl.ir.programs import Equation, Program, Var, evaluate, without_dead_code
+from ..dsl.layers.batching import concrete, lanes_of
+from ..dsl.layers.tracing import Traced, TraceRun
 from ..dsl.libraries import Scalar
+from ..dsl.mutation_checks import check_sealed
 from ..dsl.ops.arithmetic import masked_product
 from ..dsl.ops.create import zeros_like
-from ..dsl.tracing import Traced, TraceRun
 from .inputs import as_inputs, fitted, inexact, inputs_of, of_function, title
 from .linearity import check_linear
-from .passes import apart, in_structure, push, record, tangent_of
+from .sweeps import apart, in_structure, push, record, tangent_of
 
 
 class LinearRun(TraceRun):

@@ -11,11 +11,11 @@ from ..dsl.control.cond import choice
 from ..dsl.control.deep import deep
 from ..dsl.control.lifting import Lift
 from ..dsl.control.subprograms import lifted, subprogram
-from ..dsl.ir import evaluate
-from ..dsl.tracing import in_trace
+from ..dsl.ir.programs import evaluate
+from ..dsl.layers.tracing import in_trace
 from .inputs import inputs_of, zero
-from .passes import push
-from .rules import unshared
+from .rules.from_cards import unshared
+from .sweeps import push
 
 
 class Marked(Layer):

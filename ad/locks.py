@@ -1,4 +1,5 @@
-"""One thread at a time where a transformation that has ended goes on once more (resume.py), since it has one record."""
+"""One thread at a time where a transformation that has ended goes on once more, since it has one record
+(checkpointing/reenter.py)."""
 
 import threading
 from contextlib import ExitStack, contextmanager, nullcontext

@@ -20,9 +20,9 @@ from ..dispatch.containers import is_linear
 from ..dsl import broadcast_to
 from ..dsl.ops.create import zeros_like
 from .inputs import NoTangent, inexact
-from .passes import in_structure
-from .reverse import pulled
-from .rules import as_dense, match_cotangent, match_tangent
+from .reverse.tape import pulled
+from .rules.from_cards import as_dense, match_cotangent, match_tangent
+from .sweeps import in_structure
 
 
 def in_space(x, leaves):

@@ -12,15 +12,15 @@ from ..dispatch.signatures import parts
 from ..dsl import sum, vmap
 from ..dsl.avals import Aval, aval_of
 from ..dsl.card import Card
-from ..dsl.ir import Program, Var, without_dead_code
-from ..dsl.tracing import Traced, TraceRun
-from .forward import ForwardRun
-from .forward_rules import forward_rule
+from ..dsl.ir.programs import Program, Var, without_dead_code
+from ..dsl.layers.tracing import Traced, TraceRun
+from .forward.duals import ForwardRun
+from .forward.rules import forward_rule
 from .inputs import NoTangent, inexact
-from .reverse import pulled, rule_for, transpose
-from .rules import match_tangent, vjp_rule
+from .reverse.tape import pulled, rule_for, transpose
+from .rules.by_type import one_each, opted_out, typed_rule, without_derivative
+from .rules.from_cards import match_tangent, vjp_rule
 from .spaces import cotangent_leaves, in_space, tangent_leaves
-from .typed_rules import one_each, opted_out, typed_rule, without_derivative
 
 _transposing = ContextVar("polyad_transposing", default=frozenset())  # forward rules that are being transposed
 SLOT = object()  # where a leaf stands in the arguments

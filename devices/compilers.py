@@ -62,7 +62,7 @@ def flag_sets(words):
         native += ("-mprefer-vector-width=512",)
     clang = "clang" in compiler_version(words) or "ziglang" in words
     vector = ("-fveclib=libmvec", "-lmvec") if clang else ("-lmvec",)
-    # with `POOL`, gcc's calls of OpenMP's library are answered by a pool of our own (codegen/threads.py); libm is there already
+    # with `POOL`, gcc's calls of OpenMP's library are answered by a pool of our own (codegen/text/threads.py); libm is there
     pool = [] if clang else [("-fopenmp", "-DPOOL", "-nodefaultlibs", *more, "-lgcc") for more in (vector, ())]
     openmp = [(threads, *more, "-lm") for threads in ("-fopenmp", "-fopenmp-simd") for more in (vector, ())]
     strict = STRICT if clang else STRICT + NO_SINCOS

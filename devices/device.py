@@ -10,8 +10,8 @@ import numpy as np
 from ..dispatch import CPU, Container, DeviceKind, DeviceMismatchError, Layer, PolyadError, describe, generic, isa, tree
 from ..dispatch.kinds import lookup_device_of, lookup_kind
 from ..dsl.card import case, linear, normal
-from ..dsl.compiling import compile_program
-from ..dsl.ir import Program, evaluate
+from ..dsl.ir.compiling import compile_program
+from ..dsl.ir.programs import Program, evaluate
 from ..dsl.libraries import Scalar, bottom, creator, host_copy, namespace
 
 

@@ -22,7 +22,8 @@ class Standing:
 
 
 class PlainMembers:
-    """The base of layers behind all others: attributes of the plain value that are no operations (dsl/array_methods.py)."""
+    """The base of layers behind all others: attributes of the plain value that are no operations, see
+    dsl/numpy_calls/array_methods.py."""
 
     __slots__ = ()
 

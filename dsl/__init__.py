@@ -2,23 +2,25 @@
 
 from math import e, inf, nan, pi
 
-from . import fft, linalg, loading, numpy_protocol, operators, random, saving
+from . import fft, linalg, random
+from .ir import loading, saving
+from .numpy_calls import protocol, operators
 from .avals import Aval, reduced_axes
-from .batching import Batched, Replicated
+from .layers.batching import Batched, Replicated
 from .card import Card, bilinear, composite, elementwise, linear, opaque, operations, reduction
-from .creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
-from .debugging import debug_mutation
+from .numpy_calls.creation import empty, empty_like, eye, full, full_like, ones, ones_like, zeros, zeros_like
+from .mutation_checks import debug_mutation
 from .effects import callback, debug_print, io_callback
 from .dtypes import (
     bool, can_cast, complex64, complex128, finfo, float32, float64, iinfo, int8, int16, int32, int64, isdtype, result_type,
     uint8, uint16, uint32, uint64,
 )  # fmt: skip
 from .families import bilinear_family, claim, combine_rule, elementwise_family, linear_family, reduction_family
-from .index_tricks import c_, r_
+from .numpy_calls.index_tricks import c_, r_
 from .inspection import __array_namespace_info__
-from .nans import debug_nans
-from .slopes import debug_conventions
-from .ir import Program
+from .debug.nans import debug_nans
+from .debug.conventions import debug_conventions
+from .ir.programs import Program
 from .ops.activation import (
     elu, expit, gelu, leaky_relu, log_sigmoid, logaddexp, logaddexp2, relu, silu, softplus,
 )  # fmt: skip
@@ -244,22 +246,22 @@ from .ops.trigonometric import (
     tanh,
 )
 from .ops.windows import overlap_add, sliding_window_view, sliding_windows
-from .compiling import compile_program
+from .ir.compiling import compile_program
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from .jit import disable_jit, jit
 from .scalars import scalar_rule
-from .shapes import eval_shape
-from .selection import PASSES
-from .tracing import Traced, make_ir
-from .weak_numbers import follow_numbers as _follow_numbers
-from .vmap import vmap
+from .layers.eval_shape import eval_shape
+from .ir.pass_selection import PASSES
+from .layers.tracing import Traced, make_ir
+from .layers.weak_types import follow_numbers as _follow_numbers
+from .layers.vmap import vmap
 
 newaxis = None  # `x[newaxis]` is x with one more axis in front
 __array_api_version__ = "2025.12"
 
 operators.install()
 _follow_numbers(Traced)
-numpy_protocol.install()
+protocol.install()
 
 # the array API's names
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh

@@ -61,7 +61,7 @@ class Card:
     linear (jointly for kind linear, separately for bilinear; None: all). body: definition in other operations.
     kernel: the operation's name in NumPy-like libraries, None if they have none; numpy: names of the NumPy functions it
     answers for. c: C expression of {0}, {1}, … in the dtype the operation computes in, where words such as `sin(…)` stand for
-    functions of any dtype (`devices/codegen/functions.py`); a dict says it by kinds of dtypes, {"b": …, "iuf": …}.
+    functions of any dtype (`devices/codegen/text/math_functions.py`); a dict says it by kinds of dtypes, {"b": …, "iuf": …}.
     samples: functions rng -> args, or (args, params), used by generated tests.
     no_rule: name of rule -> reason why there is none. home: the namespace of polyad that exports it (`fft` for
     `polyad.fft.fft`; NumPy has it under that name too), None for polyad itself. collective: it or its transpose talks to
@@ -71,7 +71,7 @@ class Card:
     is not dropped where its result is unused, and never merged with another; or a function of the parameters that says so.
     spelled: the public function's name, where that is not the operation itself (`psum` calls `lane_sum` for an axis).
     per_lane: shapes depend on the number of lanes of a named axis. raises: it may fail for some numbers (a singular matrix).
-    view: how its result shares elements with its argument, as NumPy's does; `dsl/views.py` fills it in.
+    view: how its result shares elements with its argument, as NumPy's does; `dsl/numpy_calls/views.py` fills it in.
     """
 
     name: str

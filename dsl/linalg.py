@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dispatch import LinAlgError, ShapeError, describe
 from .avals import dtype_of
-from .numpy_protocol import answer, register
+from .numpy_calls.protocol import answer, register
 from .ops.arithmetic import divide, multiply
 from .ops.compare import equal, where
 from .ops.complex import stop_gradient

@@ -10,9 +10,10 @@ each lane has the numbers of its key alone; under a trace the key is an input of
 (array([9, 0, 1]), array([0, 2, 1, 3]))
 """
 
-from .choices import categorical, choice, permutation
-from .distributions import beta, dirichlet, gamma, multivariate_normal, poisson, student_t
-from .draws import (
+from .ops.random_bits import random_bits
+from .random_numbers.choices import categorical, choice, permutation
+from .random_numbers.distributions import beta, dirichlet, gamma, multivariate_normal, poisson, student_t
+from .random_numbers.draws import (
     bernoulli,
     bits,
     cauchy,
@@ -26,8 +27,7 @@ from .draws import (
     truncated_normal,
     uniform,
 )
-from .keys import KeyReuseWarning, debug_key_reuse, fold_in, key, split
-from .ops.random_bits import random_bits
+from .random_numbers.keys import KeyReuseWarning, debug_key_reuse, fold_in, key, split
 
 shuffle = permutation
 

@@ -101,7 +101,7 @@ def picking(op):
     op.rule("of_root")(lambda roots, x, *others, **params: roots[0].through(op, *others, **params) if roots[0] else None)
 
 
-watchers = []  # functions (name, here, y, point), which are told of slopes that are conventions: dsl/slopes.py
+watchers = []  # functions (name, here, y, point), which are told of slopes that are conventions: dsl/debug/conventions.py
 
 
 def at_convention(name, here, y, point="0"):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dispatch import HostArray, RegistrationError, describe, isa
 from .card import elementwise
-from .numpy_protocol import answer_for
+from .numpy_calls.protocol import answer_for
 
 LETTERS = "xyzuvw"
 

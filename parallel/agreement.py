@@ -12,14 +12,14 @@ collective is one value or one of each lane (`Axis.varying`). So each message ca
 import numpy as np
 
 from ..ad import Dual, Reverse
-from ..ad.series import Series
-from ..ad.tape import Taped
+from ..ad.styles.gradient_tape import Taped
+from ..ad.taylor.series import Series
 from ..dispatch import LaneSplitError, Layer, open_runs, snapshot
 from ..dsl import Batched, Replicated, Traced, broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
-from ..dsl.batching import Split
+from ..dsl.layers.batching import Split
+from ..dsl.layers.vmap import with_one_dtype
 from ..dsl.ops.create import zeros_like
-from ..dsl.vmap import with_one_dtype
 from .checksums import layers
 from .errors import CollectiveError, CollectiveMismatch
 

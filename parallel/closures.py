@@ -12,11 +12,11 @@ import functools
 import types
 
 from ..ad import Dual, Reverse
-from ..ad.reverse import ReverseRun
+from ..ad.reverse.tape import ReverseRun
 from ..dispatch import Layer, open_runs, tree
 from ..dsl import Traced
 from ..dsl.jit.wrapper import Jitted
-from ..dsl.tracing import TraceRun
+from ..dsl.layers.tracing import TraceRun
 
 DEPTH = 12  # steps from the function within which a value is found: a closure may lead to the whole program
 _OPAQUE = (types.ModuleType, type, types.BuiltinFunctionType, str, bytes)

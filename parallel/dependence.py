@@ -6,7 +6,7 @@ it is the same on all ranks, those without lanes included.
 
 import numpy as np
 
-from ..ad import patterns
+from ..ad.sparsity import patterns
 
 
 def joined(x, blocks):

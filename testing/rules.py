@@ -5,8 +5,8 @@ from functools import reduce
 import numpy as np
 
 from ..ad import jvp, vjp
-from ..ad.check import check_grads, inner
-from ..ad.differences import numerical_jvp
+from ..ad.tools.check import check_grads, inner
+from ..ad.tools.finite_differences import numerical_jvp
 from ..dispatch import isa, tree
 from ..dsl import make_ir, operations, vmap
 from ..dsl.avals import aval_of, dtype_of

@@ -7,13 +7,13 @@ import warnings
 import numpy as np
 
 from ..ad import grad, hvp, jvp
-from ..ad.check import inner, numerical_jvp
+from ..ad.tools.check import inner, numerical_jvp
 from ..dispatch import Container, DensifyError, DTypeError, PerformanceWarning, PolyadError, Tangent, densify, tree
 from ..dsl import Slice, add, concatenate, make_ir, multiply, operations, ravel, vmap
 from ..dsl import sum as sum_
 from ..dsl.avals import aval_of
 from ..dsl.axes import Stacked
-from ..dsl.batch_axes import stacked_tree
+from ..dsl.layers.batch_axes import stacked_tree
 from .comparing import agree, inexact, naming, raises, random_like
 
 

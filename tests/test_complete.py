@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.ad.rules import jvp_rule, vjp_rule
+from polyad.ad.rules.from_cards import jvp_rule, vjp_rule
 from polyad.dispatch import all_generics
 from polyad.dsl import operations
-from polyad.dsl.batch_rules import batch_rule
+from polyad.dsl.layers.batch_rules import batch_rule
 
 
 def internal(op):

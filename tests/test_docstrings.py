@@ -33,4 +33,4 @@ def test_examples(name):
 
 
 def test_examples_are_found():
-    assert doctest.testmod(importlib.import_module("polyad.dsl.vmap")).attempted >= 2
+    assert doctest.testmod(importlib.import_module("polyad.dsl.layers.vmap")).attempted >= 2

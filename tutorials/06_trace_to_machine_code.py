@@ -16,7 +16,7 @@ import matplotlib
 import numpy as np
 
 import polyad as pa
-from polyad.dsl.passes import ORDER, optimized
+from polyad.dsl.ir.passes import ORDER, optimized
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  after the choice of the drawing engine

@@ -1,24 +1,23 @@
 """C code for programs on the CPU: from equations to loops, from loops to C, from C to a function that Python calls.
 
-`program.py` cuts a program into stretches that have C and operations that have none; `plan.py` decides what lies in memory
-and what shares a pass; `nests.py`, `rows.py`, `reductions.py`, `contractions.py` and `scans.py` write loops; `bodies.py`
-and `elementwise.py` what is inside; `control.py` and the files named after it write loops, choices and recursion around whole
-programs; `source.py` puts it together; `library.py` and `cache.py` compile and keep it, `opened.py` opens it and
-`calls.py` calls it. Nothing of this is loaded before the first program is compiled.
+`program.py` cuts a program into stretches that have C and operations that have none; `plan/` decides what lies in memory and
+what shares a pass; `loops/` writes loop nests and what is inside, `lowerings/` operations that are no plain loop, `control/`
+loops, choices and recursion around whole programs, all in the words of `text/`; `source.py` puts it together; `build/`
+compiles it, keeps it and opens it, and `calls.py` calls it. Nothing of this is loaded before the first program is compiled.
 """
 
 from ...dispatch import CPU, HostArray
-from ...dsl.compiling import compile_program, compiling
+from ...dsl.ir.compiling import compile_program, compiling
 from ...dsl.control.call import call, call_run
-from ...dsl.ir import Program
-from ...dsl.nans import checking
-from ...dsl.selection import on
+from ...dsl.ir.programs import Program
+from ...dsl.debug.nans import checking
+from ...dsl.ir.pass_selection import on
 from ..device import Device
 
 
 @compile_program.method
 def compile_program_on_host(program: Program, device: Device[CPU], /, *, passes=None):
-    from .library import standby
+    from .build.library import standby
 
     with compiling(program, passes), standby():
         if program.donated and on("in_place"):

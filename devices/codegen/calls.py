@@ -4,8 +4,8 @@ import numpy as np
 
 from ...dispatch import isa
 from ...dsl.avals import UNKNOWN
-from .objects import layout_known
-from .opened import ffi, function, pointers
+from .build.dynamic_loading import ffi, function, pointers
+from .text.numpy_objects import layout_known
 
 CALL = """\
 def call({arguments}):

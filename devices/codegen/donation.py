@@ -10,13 +10,13 @@ import numpy as np
 
 from ...dispatch import isa
 from ...dsl.control.deep import deep
-from ...dsl.ir import Var
-from ...dsl.passes import optimized
+from ...dsl.ir.passes import optimized
+from ...dsl.ir.programs import Var
+from .build.library import NoCompiler, warn_once
 from .calls import Fault, caller
-from .library import NoCompiler, warn_once
-from .plan import elementwise
+from .plan.plan import elementwise
 from .program import by_operations, one_by_one, owned, started_step, stretches, with_sources
-from .scalars import Unsupported
+from .text.scalars import Unsupported
 
 
 def compile_donating(program):

@@ -7,22 +7,22 @@ from ...dsl import operations
 from ...dsl.axes import resolved
 from ...dsl.control.deep import deep, run_deep
 from ...dsl.control.lanes import names_axis
-from ...dsl.failing import may_fail
-from ...dsl.ir import Var, evaluate
+from ...dsl.debug.nans import checking
+from ...dsl.ir.failures import may_fail
+from ...dsl.ir.pass_selection import PASSES, chosen, using
+from ...dsl.ir.passes import optimized
+from ...dsl.ir.passes.rewriting import pure
+from ...dsl.ir.programs import Var, evaluate
 from ...dsl.libraries import Scalar
-from ...dsl.nans import checking
-from ...dsl.passes import optimized
-from ...dsl.passes.rewriting import pure
-from ...dsl.selection import PASSES, chosen, using
-from . import control  # noqa: F401  (operations on programs become blocks)
+from .build.library import Loading, NoCompiler, warn_once
 from .calls import Fault, caller
-from .control_python import STEPWISE
-from .library import Loading, NoCompiler, warn_once
-from .plan import lowerable
-from .scalars import Unsupported
+from .control import blocks  # noqa: F401  (operations on programs become blocks)
+from .control.python_steps import STEPWISE
+from .plan.plan import lowerable
+from .plan.subprograms import constants_within, in_row, literals_among
 from .source import Source, vars_of
+from .text.scalars import Unsupported
 from .values import values_of
-from .within import constants_within, in_row, literals_among
 
 
 def compile_or_run(program):

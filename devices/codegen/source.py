@@ -1,21 +1,22 @@
 """The C text of a straight line of equations: one function, its temporaries, its loops."""
 
 from ...dsl.avals import UNKNOWN
-from ...dsl.ir import Var
-from .bodies import Graph
-from .functions import Functions
-from .groups import written
-from .indices import Buffer
-from .memory import STACK, Arena, lifetimes
-from .objects import entry
-from .plan import Plan
-from .repeated import without_repeats
-from .runtime import in_library
-from .scalars import memory_type
+from ...dsl.ir.programs import Var
+from .build.runtime import in_library
+from .loops.bodies import Graph
+from .loops.groups import written
+from .loops.outlining import without_repeats
+from .plan.memory import STACK, Arena, lifetimes
+from .plan.plan import Plan
+from .text.indices import Buffer
+from .text.math_functions import Functions
+from .text.numpy_objects import entry
+from .text.scalars import memory_type
 
 FAULTS = ("fault = 1", "memory = 1", "failed = ")  # signs of code that may find an error
 
-# What large headers declare is declared here, or where it is used (functions.py): reading them takes longer than most programs.
+# What large headers declare is declared here, or where it is used (text/math_functions.py): reading them takes
+# longer than most programs.
 HEAD = """\
 #include <stddef.h>
 #include <stdint.h>

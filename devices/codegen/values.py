@@ -1,6 +1,6 @@
 """The program for values alone: what only derivatives see is left out, as nothing compiled is differentiated."""
 
-from ...dsl.passes.rules import Rules, fits
+from ...dsl.ir.passes.rewrite_rules import Rules, fits
 
 values_of = Rules()
 

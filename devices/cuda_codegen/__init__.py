@@ -10,11 +10,11 @@ functions (`sin`, `erf`). Numbers of float32 below the normal ones count as zero
 """
 
 from ...dispatch import CUDA
-from ...dsl.compiling import compile_program, compiling
+from ...dsl.ir.compiling import compile_program, compiling
 from ...dsl.control.call import call, call_run
 from ...dsl.control.deep import deep
-from ...dsl.ir import Program
-from ...dsl.nans import checking
+from ...dsl.ir.programs import Program
+from ...dsl.debug.nans import checking
 from ..device import Device
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..codegen.bodies import Body
-from ..codegen.indices import Index
-from ..codegen.loops import Loop, merged, settled
-from ..codegen.nests import fill
-from ..codegen.scalars import memory_type
+from ..codegen.loops.bodies import Body
+from ..codegen.loops.loops import Loop, merged, settled
+from ..codegen.loops.nests import fill
+from ..codegen.text.indices import Index
+from ..codegen.text.scalars import memory_type
 from .words import spelled
 
 THREADS = 256  # of a block

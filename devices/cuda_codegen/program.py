@@ -6,13 +6,13 @@ from ...dispatch import isa
 from ...dsl.card import programs_in
 from ...dsl.control.call import call
 from ...dsl.control.deep import deep_within
-from ...dsl.ir import Equation, Program, Var
+from ...dsl.ir.passes import optimized
+from ...dsl.ir.programs import Equation, Program, Var
 from ...dsl.libraries import Scalar
-from ...dsl.passes import optimized
-from ..codegen import plan
-from ..codegen.library import warn_once
+from ..codegen.build.library import warn_once
+from ..codegen.loops.reductions import SIGNS
+from ..codegen.plan import plan
 from ..codegen.program import one_by_one, stretches
-from ..codegen.reductions import SIGNS
 from ..codegen.source import vars_of
 from .launch import Runner, checked, device_number, taken
 from .source import CudaSource

@@ -4,8 +4,8 @@ The order depends on shapes alone, so that the same program gives the same numbe
 short ones: its rounding error is about that of NumPy's pairwise sum.
 """
 
-from ..codegen.loops import Loop, settled
-from ..codegen.nests import fill
+from ..codegen.loops.loops import Loop, settled
+from ..codegen.loops.nests import fill
 from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, written
 
 LANES = 32  # neighbouring results over first axes, which read neighbouring memory

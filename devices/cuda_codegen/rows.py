@@ -6,12 +6,12 @@ kept in shared memory. A program of small arrays is one such row.
 
 import math
 
-from ..codegen.emission import size_within
-from ..codegen.indices import Buffer, contiguous
-from ..codegen.loops import Loop, settled
-from ..codegen.nests import Nest, fill
-from ..codegen.rows import Rows, meeting
-from ..codegen.scalars import memory_type
+from ..codegen.loops.emission import size_within
+from ..codegen.loops.fusion import Rows, meeting
+from ..codegen.loops.loops import Loop, settled
+from ..codegen.loops.nests import Nest, fill
+from ..codegen.text.indices import Buffer, contiguous
+from ..codegen.text.scalars import memory_type
 from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, written
 from .reductions import Shape, above, reduced_by
 

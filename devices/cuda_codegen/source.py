@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from ...dsl.selection import on
-from ..codegen.bodies import Graph
-from ..codegen.indices import Buffer
-from ..codegen.nests import Nest, Reduce
-from ..codegen.plan import Plan
-from ..codegen.rows import Rows
+from ...dsl.ir.pass_selection import on
+from ..codegen.loops.bodies import Graph
+from ..codegen.loops.fusion import Rows
+from ..codegen.loops.nests import Nest, Reduce
+from ..codegen.plan.plan import Plan
+from ..codegen.text.indices import Buffer
 from .kernels import Names, elementwise
 from .prelude import prelude
 from .reductions import reduction

@@ -8,10 +8,10 @@ import re
 
 import numpy as np
 
-from ..codegen.functions import LIBM, Functions
-from ..codegen.helpers import HELPERS
-from ..codegen.scalars import Unsupported
-from ..codegen.system import SPECIAL_NAMES
+from ..codegen.text.helper_functions import HELPERS
+from ..codegen.text.math_functions import LIBM, Functions
+from ..codegen.text.scalars import Unsupported
+from ..codegen.text.system import SPECIAL_NAMES
 
 # SciPy's functions that CUDA's library has
 SPECIAL = {

@@ -6,11 +6,11 @@ be: a first kernel notes the last writer of each place, a second one lets it wri
 
 import math
 
-from ...dsl.ir import Var
-from ..codegen.indices import Buffer
-from ..codegen.loops import settled
-from ..codegen.nests import counters
-from ..codegen.scalars import cast
+from ...dsl.ir.programs import Var
+from ..codegen.loops.loops import settled
+from ..codegen.loops.nests import counters
+from ..codegen.text.indices import Buffer
+from ..codegen.text.scalars import cast
 from .kernels import CudaBody, Kernel, decoded, grid, is_wide, loops_of, over_grid, size, written
 
 

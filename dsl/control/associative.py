@@ -3,7 +3,7 @@
 from ...dispatch import ShapeError, StructureError, batch_axis, is_container, tree
 from ...dispatch.containers import densified
 from ..avals import ndim_of, normalize_axis, shape_of
-from ..batch_axes import containers_in, lanes_taken
+from ..layers.batch_axes import containers_in, lanes_taken
 from ..ops.rearrange import flip
 from ..ops.shape import concatenate, reshape, stack
 

@@ -1,8 +1,8 @@
 """The reverse derivative of a loop: what its steps keep for their way back, and the steps back."""
 
 from ..avals import UNKNOWN, Aval, dtype_of, shape_of
-from ..batching import lanes_of
-from ..ir import Var, evaluate
+from ..ir.programs import Var, evaluate
+from ..layers.batching import lanes_of
 from ..ops.arithmetic import add
 from ..ops.compare import where
 from ..ops.create import zeros_like

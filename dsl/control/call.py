@@ -2,9 +2,9 @@
 
 from ...dispatch import Array
 from ..card import opaque
-from ..ir import evaluate
-from ..selection import using
-from ..source import tuple_of
+from ..ir.pass_selection import using
+from ..ir.programs import evaluate
+from ..ir.source import tuple_of
 from .deep import deep, run_deep, with_used
 from .subprograms import avals_out, check_arguments, lanes_out, sources_of, with_outputs
 

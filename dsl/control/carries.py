@@ -4,7 +4,7 @@ import numpy as np
 
 from ...dispatch import Array, DTypeError, StructureError, describe, tree
 from ..avals import aval_of, dtype_of, is_number, shape_of
-from ..batching import lanes_of
+from ..layers.batching import lanes_of
 from ..ops.complex import astype
 from .subprograms import as_array, as_numbers, joined_lanes, lanes_out, number_kind, number_type, settled, varying, wider
 

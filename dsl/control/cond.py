@@ -4,14 +4,14 @@ import numpy as np
 
 from ...dispatch import Array, ConcreteValueError, DTypeError, ShapeError, StructureError, describe, tree
 from ..avals import UNKNOWN, Aval, dtype_of, shape_of
-from ..batching import concrete
 from ..card import opaque
-from ..ir import evaluate
+from ..ir.programs import evaluate
+from ..ir.source import tuple_of
+from ..layers.batching import concrete
+from ..layers.tracing import in_trace
 from ..ops.arithmetic import maximum, minimum
 from ..ops.complex import astype
 from ..ops.shape import broadcast_to
-from ..source import tuple_of
-from ..tracing import in_trace
 from .deep import with_used
 from .recursion import CallsItself, choosing, finished, under_way
 from .subprograms import (

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 
 from ..axes import resolved
 from ..card import programs_in
-from ..ir import Equation, Program, Var, without_dead_code
+from ..ir.programs import Equation, Program, Var, without_dead_code
 
 
 def deep(program):

@@ -5,9 +5,10 @@ import numpy as np
 from ...dispatch import LaneSplitError, current_depth, isa
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, shape_of
 from ..axes import Axis, AxisName, resolved
-from ..batching import Batched, LanesRun, Replicated
 from ..card import programs_in
-from ..ir import Var, evaluate
+from ..ir.programs import Var, evaluate
+from ..layers.batching import Batched, LanesRun, Replicated
+from ..layers.vmap import vmap
 from ..libraries import asarray_like
 from ..ops.compare import equal, logical_and, where
 from ..ops.complex import astype
@@ -17,7 +18,6 @@ from ..ops.lengths import in_lanes, of_one_length
 from ..ops.reduce import any as any_of
 from ..ops.search import argmax
 from ..ops.shape import broadcast_to, concatenate, moveaxis, reshape
-from ..vmap import vmap
 from .cond import choice
 from .deep import remembered, unfinished
 from .lifting import Lift

@@ -4,11 +4,11 @@ import numpy as np
 
 from ...dispatch import Array, DTypeError, ShapeError, describe, tree
 from ..avals import Aval, aval_of, dtype_of, is_number, shape_of
-from ..batching import concrete
 from ..card import opaque
-from ..ir import Var, evaluate
+from ..ir.programs import Var, evaluate
+from ..ir.source import tuple_of
+from ..layers.batching import concrete
 from ..libraries import bottom
-from ..source import tuple_of
 from .backward import forward_steps
 from .carries import Carry
 from .lifting import fixpoint

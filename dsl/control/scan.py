@@ -5,15 +5,15 @@ import numpy as np
 from ...dispatch import Array, ShapeError, StructureError, describe, is_container, isa, tree
 from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, shape_of
 from ..axes import Stacked
-from ..batch_axes import lanes_taken, stacked_tree
-from ..batching import lanes_of
 from ..card import opaque
-from ..ir import Var, evaluate
+from ..ir.programs import Var, evaluate
+from ..ir.source import tuple_of
+from ..layers.batch_axes import lanes_taken, stacked_tree
+from ..layers.batching import lanes_of
 from ..libraries import bottom
 from ..ops.create import zeros_like
 from ..ops.lengths import of_one_length
 from ..ops.shape import concatenate, moveaxis, stack
-from ..source import tuple_of
 from .backward import forward_steps
 from .carries import Carry
 from .lifting import fixpoint

@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 
-from ..tracing import Traced
+from ..layers.tracing import Traced
 from .attributes import content
 from .libraries import is_ours
 from .reads import state

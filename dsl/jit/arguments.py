@@ -8,8 +8,8 @@ import numpy as np
 from ...dispatch import Layer, StructureError, isa, layers_of, type_name
 from ...dispatch import tree as pytree
 from ..avals import aval_of, is_number, standing_of
-from ..batching import lanes_of
-from ..ir import Var
+from ..ir.programs import Var
+from ..layers.batching import lanes_of
 from ..libraries import bottom
 from .contents import holds
 from .reads import Held, exact

@@ -6,11 +6,11 @@ from ...dispatch import MutationError, PolyadError
 from ...dispatch import tree as pytree
 from ...dispatch.callers import is_library, warn
 from ...dispatch.errors import PerformanceWarning
-from ..batching import concrete
-from ..ir import Var
+from ..ir.pass_selection import using
+from ..ir.programs import Var
+from ..layers.batching import concrete
+from ..layers.tracing import Traced
 from ..libraries import Scalar
-from ..selection import using
-from ..tracing import Traced
 from .adoption import Adoption, NotFollowed
 from .arguments import Static, is_array, objects_among
 from .guarded import called

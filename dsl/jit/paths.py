@@ -4,7 +4,7 @@ import numpy as np
 
 from ...dispatch import Layer
 from ...dispatch import tree as pytree
-from ..ir import Var
+from ..ir.programs import Var
 from .results import Fresh, result
 from .run import answer_key
 

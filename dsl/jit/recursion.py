@@ -11,14 +11,14 @@ from contextvars import ContextVar
 from ...dispatch import StructureError, open_runs
 from ...dispatch import tree as pytree
 from ..avals import aval_of, is_number
-from ..batching import lanes_of
 from ..control.call import call
 from ..control.deep import fill, unfinished
 from ..control.recursion import DEEPEST, Unfinished, afresh
 from ..control.subprograms import as_array, as_numbers, flat_program, number_type, settled
-from ..ir import Var, without_dead_code
+from ..ir.programs import Var, without_dead_code
+from ..layers.batching import lanes_of
+from ..layers.tracing import NeedsPython, Traced, TraceRun, identity
 from ..libraries import bottom
-from ..tracing import NeedsPython, Traced, TraceRun, identity
 from .arguments import Static, is_array, kind_of
 
 PASSES = 10

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...dispatch import Layer, isa
-from ..ir import Var
+from ..ir.programs import Var
 
 
 class Fixed:

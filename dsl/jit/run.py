@@ -12,13 +12,13 @@ from ...dispatch import tree as pytree
 from ...dispatch.callers import warn
 from ...dispatch.errors import PerformanceWarning
 from ..avals import infer
-from ..batching import concrete
-from ..failing import may_fail
-from ..ir import Var, same_step
+from ..ir.failures import may_fail
+from ..ir.passes.rewriting import single
+from ..ir.programs import Var, same_step
+from ..layers.batching import concrete
+from ..layers.tracing import Traced, TraceRun, identity
+from ..layers.weak_types import operator_of
 from ..ops.effects import same_function
-from ..passes.rewriting import single
-from ..tracing import Traced, TraceRun, identity
-from ..weak_numbers import operator_of
 from .adoption import NotFollowed
 from .guarded import caught
 from .reads import view_of

@@ -9,9 +9,9 @@ from ..avals import Aval, is_number
 from ..axes import resolved
 from ..card import operations, programs_in
 from ..control.call import call
-from ..failing import may_fail
-from ..ir import Equation, Program, Var, evaluate, without_dead_code
-from ..passes.rewriting import single
+from ..ir.failures import may_fail
+from ..ir.passes.rewriting import single
+from ..ir.programs import Equation, Program, Var, evaluate, without_dead_code
 from .reads import exact
 
 LIMIT, DEPTH = 128, 48  # segments of one tree, and questions on one path, beyond which the function runs eagerly

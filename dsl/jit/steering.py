@@ -12,7 +12,7 @@ import numpy as np
 
 from ...dispatch import isa
 from ..card import operations
-from ..weak_numbers import REGULAR
+from ..layers.weak_types import REGULAR
 from .bytecode import ATTRIBUTES, LOADS, PASSED_OVER, instructions
 
 SAFE = ("T", "shape", "ndim", "dtype", "size", "real", "imag", "copy", "reshape", "ravel", "flatten", "dot", "sum", "mean",

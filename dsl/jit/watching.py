@@ -10,7 +10,7 @@ place of the old one.
 import numpy as np
 
 from ...dispatch import isa
-from ..ir import Var
+from ..ir.programs import Var
 from .run import equal_params, same_numbers
 
 PATIENCE, OFTEN = 8, 4  # more changes than that, if there was one in so many calls, and the function runs eagerly

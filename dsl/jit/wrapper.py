@@ -10,9 +10,9 @@ from ...dispatch import DTypeError, Layer, PerformanceWarning, StructureError, d
 from ...dispatch.callers import warn
 from ..avals import is_number
 from ..axes import enclosing_axes
-from ..nans import checking
-from ..selection import checked
-from ..tracing import in_trace
+from ..debug.nans import checking
+from ..ir.pass_selection import checked
+from ..layers.tracing import in_trace
 from .adoption import Adoption, NotFollowed
 from .arguments import Arguments, fits, is_array, kind_of, objects_among, stepwise, variable_for
 from .changing import Doubt

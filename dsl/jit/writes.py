@@ -5,7 +5,7 @@ when it is traced.
 
 from collections import deque
 
-from ..tracing import Traced
+from ..layers.tracing import Traced
 from .changing import NOISE, draw_again, drawn
 from .contents import Same, holds
 from .reads import label_of, state

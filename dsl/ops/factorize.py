@@ -43,7 +43,7 @@ def tall_or_wide(kind=normal):
 # ---------------------------------------------------------------------- Cholesky
 @opaque(
     home="linalg", raises=True,
-    no_rule={"samples": "the matrices and their tangents must be Hermitian; tests/dsl/test_linalg.py composes it with that"},
+    no_rule={"samples": "the matrices and their tangents must be Hermitian; dsl/ops/test_linalg.py composes it with that"},
 )
 def cholesky(x, /, upper=False):
     """Cholesky factor of Hermitian positive definite matrices: the lower l with x = l @ lᴴ, or the upper u with x = uᴴ @ u.

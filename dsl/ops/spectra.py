@@ -23,7 +23,7 @@ from .shape import matrix_transpose
 from .solve import solve
 from .ties import counted, lost_back, through_ties, tied_pairs, unsymmetric
 
-HERMITIAN = {"samples": "the matrices and their tangents must be Hermitian; tests/dsl/test_linalg.py composes it with that"}
+HERMITIAN = {"samples": "the matrices and their tangents must be Hermitian; tests/dsl/ops/test_linalg.py composes it with that"}
 
 
 # ---------------------------------------------------------------------- Hermitian matrices

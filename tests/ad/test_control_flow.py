@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polyad as pa
-from polyad.dsl.ir import check
+from polyad.dsl.ir.programs import check
 
 DEPTH, N = 3, 2  # nesting of control flow; length of vectors
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.dsl.passes import optimized
+from polyad.dsl.ir.passes import optimized
 
 PAGE = (Path(__file__).parents[2] / "tutorials/conventions.md").read_text()
 NAMES = {"pa": pa, "np": np}

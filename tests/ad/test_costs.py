@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.dsl.debugging import debug_mutation
+from polyad.dsl.mutation_checks import debug_mutation
 
 close = np.testing.assert_allclose
 

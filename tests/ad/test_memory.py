@@ -6,7 +6,8 @@ import pytest
 
 import polyad as pa
 from polyad import testing
-from polyad.ad import residuals, reverse, rules
+from polyad.ad.reverse import tape
+from polyad.ad.rules import from_cards, residuals
 from polyad.dsl import operations
 
 close = np.testing.assert_allclose
@@ -16,7 +17,7 @@ LONG = np.linspace(0.5, 1.5, 20_000)
 @pytest.fixture
 def always(monkeypatch):
     """Do for all arrays what is meant for large ones."""
-    for module in (residuals, reverse, rules):
+    for module in (residuals, tape, from_cards):
         monkeypatch.setattr(module, "LARGE", 1)
 
 

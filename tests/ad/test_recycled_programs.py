@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.ad import passes, products, pushes, recycled, residuals, reverse, rules, selections, shared_slopes
+from polyad.ad import sweeps
+from polyad.ad.forward import shared_derivatives, specialized
+from polyad.ad.reverse import indexing, tape
+from polyad.ad.rules import buffer_reuse, from_cards, products_in_place, residuals
 
 SHAPES = [(7,), (1,), (3, 4), (4, 4), (2, 3, 2)]
 kept = []
@@ -111,11 +114,11 @@ def low(monkeypatch):
     """A function that sets the bounds low; they are as they were from the end of the test on."""
 
     def set_low():
-        for module in (residuals, products, pushes, reverse, rules, selections, shared_slopes):
+        for module in (residuals, products_in_place, specialized, tape, from_cards, indexing, shared_derivatives):
             monkeypatch.setattr(module, "LARGE", 2)
-        monkeypatch.setattr(recycled, "LEAST", 1)
-        monkeypatch.setattr(products, "BLOCK", 5)
-        monkeypatch.setattr(passes, "FEW", 1)
+        monkeypatch.setattr(buffer_reuse, "LEAST", 1)
+        monkeypatch.setattr(products_in_place, "BLOCK", 5)
+        monkeypatch.setattr(sweeps, "FEW", 1)
 
     return set_low
 
@@ -138,4 +141,4 @@ def test_products_with_the_hessian(shape, low, rng):
             assert not np.shares_memory(found, x)
         np.testing.assert_array_equal((x, v), before)
         assert all(np.array_equal(x, copy) for x, copy in kept)
-        assert recycled._store() is None
+        assert buffer_reuse._store() is None

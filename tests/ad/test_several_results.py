@@ -80,7 +80,7 @@ def test_nested(op):
     lanes = np.stack([X, Y])
     np.testing.assert_allclose(pa.vmap(pa.grad(f))(lanes), np.stack([pa.grad(f)(X), pa.grad(f)(Y)]))
     program = pa.make_ir(pa.grad(f))(X)
-    pa.dsl.ir.check(program)
+    pa.dsl.ir.programs.check(program)
     np.testing.assert_allclose(program(X), pa.grad(f)(X))
     np.testing.assert_allclose(pa.hessian(f)(X), pa.hessian(f)(X).T, atol=1e-12)
 

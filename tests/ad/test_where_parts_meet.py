@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.dsl.tracing import Traced
+from polyad.dsl.layers.tracing import Traced
 
 close = np.testing.assert_allclose
 X, V = np.array([0.4, 0.9, -0.6]), np.array([0.3, -0.7, 1.1])

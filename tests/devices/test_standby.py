@@ -12,8 +12,8 @@ import pytest
 
 import polyad as pa
 from polyad.devices import standby as module
-from polyad.devices.codegen import library
-from polyad.devices.codegen.cache import Cache
+from polyad.devices.codegen.build import library
+from polyad.devices.codegen.build.cache import Cache
 from polyad.devices.compilers import find_compiler, flag_sets
 from polyad.devices.standby import Standby
 

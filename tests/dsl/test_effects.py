@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.dsl.ir import check
+from polyad.dsl.ir.programs import check
 
 FLOAT = pa.Aval((), float)
 

@@ -15,7 +15,7 @@ import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
 import polyad as pa
-from polyad.dsl.numpy_alternatives import alternative
+from polyad.dsl.numpy_calls.alternatives import alternative
 
 rng = np.random.default_rng(3)
 X = rng.permutation(np.linspace(0.15, 0.95, 12)).reshape(3, 4)

@@ -89,7 +89,7 @@ def test_uniform_numbers_are_exact():
 
 
 def test_extreme_words_stay_inside(monkeypatch):
-    from polyad.dsl import choices, draws
+    from polyad.dsl.random_numbers import choices, draws
 
     for word in (0, 2**64 - 1):
         for module in (choices, draws):
@@ -214,7 +214,7 @@ def test_counts_and_choices():
 
 
 def test_poisson_is_the_quantile_everywhere(monkeypatch):
-    from polyad.dsl import distributions
+    from polyad.dsl.random_numbers import distributions
 
     u = np.array([1e-16, 1e-9, 1e-3, 0.2, 0.5, 0.9, 1 - 1e-6, 1 - 2.0**-53])
     monkeypatch.setattr(distributions, "inside", lambda key, shape, part=0: np.broadcast_to(u[:, None], shape))

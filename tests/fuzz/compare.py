@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 import polyad as pa
-from polyad.dsl.ir import Var, evaluate
+from polyad.dsl.ir.programs import Var, evaluate
 
 RTOL = {"d": 1e-11, "f": 4e-6, "e": 4e-3}  # by the dtype of the real part
 DOUBLE = {"e": "d", "f": "d", "d": "d", "F": "D", "D": "D"}

@@ -17,7 +17,7 @@ def install():
 
 
 def beside(folder, name):
-    """A module of another folder of the tests, which is no package: `beside("dsl", "card_programs")`."""
+    """A module of another folder of the tests, which is no package: `beside("dsl/jit", "random_programs")`."""
     whole = f"{NAME}_{name}"
     if whole not in sys.modules:
         path = Path(__file__).parents[1] / folder / f"{name}.py"

@@ -17,7 +17,7 @@ LENGTHS = (1, 2, 3, 7, 8, 9, 16, 17, 33, 100, 300)
 
 def of_cards(seed, steps):
     """Operations of all cards after one another."""
-    module = beside("dsl", "card_programs")
+    module = beside("dsl/ir/passes", "card_programs")
     module.SHAPES, module.LARGEST = SHAPES, LARGEST
     with quiet():
         program = module.CardProgram(seed, steps)
@@ -43,7 +43,7 @@ def of_rows(seed, steps):
 
 def of_text(seed, steps):
     """Python programs with branches and loops, of three elements; their length does not depend on `steps`."""
-    module = beside("dsl", "random_programs")
+    module = beside("dsl/jit", "random_programs")
     f = module.program(seed, effects=False)[0]["f"]
     (x, s, n, flag, p), named = module.arguments(np.random.default_rng(seed))
     g = lambda x, s, y, u, v: pa.tree.leaves(f(x, s, n, flag, {"u": (u,), "v": v}, y=y))

@@ -7,7 +7,8 @@ from polyad_fuzz.compare import quiet
 from polyad_fuzz.covering import covering, pairs_of
 
 import polyad as pa
-from polyad.devices.codegen import blas, source
+from polyad.devices.codegen import source
+from polyad.devices.codegen.lowerings import blas
 from polyad.dsl import operations
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.devices.codegen.plan import lowerable
+from polyad.devices.codegen.plan.plan import lowerable
 from polyad.dsl import operations
-from polyad.dsl.ir import evaluate
+from polyad.dsl.ir.programs import evaluate
 
 GROUP = 10  # operations in one program, to compile less often
 groups = [list(operations)[k : k + GROUP] for k in range(0, len(operations), GROUP)]

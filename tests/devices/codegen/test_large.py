@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.devices.codegen import control_values, emission, groups, rows, short, stages
+from polyad.devices.codegen.control import registers
+from polyad.devices.codegen.loops import emission, fusion, groups, padding, splitting
 from polyad.devices.codegen.program import compiled
-from polyad.dsl.ir import evaluate
-from polyad.dsl.passes import optimized
+from polyad.dsl.ir.passes import optimized
+from polyad.dsl.ir.programs import evaluate
 
 SEEDS = range(int(os.environ.get("POLYAD_RANDOM_PROGRAMS", "40")))  # more of them for a longer search
 MOST = 3000  # elements of a value
 LOW = [
-    (rows, "LARGE", 2), (rows, "FEWEST", 1), (groups, "PARALLEL", 1),
+    (fusion, "LARGE", 2), (fusion, "FEWEST", 1), (groups, "PARALLEL", 1),
     (emission, "BLOCK", 4), (emission, "CHUNKS", 3), (emission, "TILE", 2),
-    (stages, "TILES", ((4, 32), (2, 64))), (stages, "LANES", 1), (short, "LANES", 2), (control_values, "LARGEST", 4),
+    (splitting, "TILES", ((4, 32), (2, 64))), (splitting, "LANES", 1), (padding, "LANES", 2), (registers, "LARGEST", 4),
 ]  # fmt: skip
 
 

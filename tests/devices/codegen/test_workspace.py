@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.devices.codegen import library, opened, workspace
+from polyad.devices.codegen import workspace
+from polyad.devices.codegen.build import dynamic_loading, library
 from polyad.devices.compilers import find_compiler
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no compiler")
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no com
 def served():
     """(take, give) of the runtime: addresses of blocks as numbers."""
     library.load("int nothing;", [])  # finds the compiler's options
-    ffi, functions = opened.ffi(), library.functions(find_compiler())
+    ffi, functions = dynamic_loading.ffi(), library.functions(find_compiler())
     library.release_memory()
     take, give = ffi.cast("char *(*)(size_t)", functions[2]), ffi.cast("void (*)(char *, size_t)", functions[3])
     yield (lambda size: int(ffi.cast("intptr_t", take(size)))), lambda block, size: give(ffi.cast("char *", block), size)

@@ -1,0 +1,1 @@
+"""Forward mode: dual numbers, and the rules that push tangents through operations."""

@@ -1,0 +1,1 @@
+"""Reverse mode: the tape, its nodes, and the walk back."""

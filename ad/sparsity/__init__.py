@@ -1,0 +1,1 @@
+"""Sparse derivatives: detected patterns, colourings, compressed Jacobians and Hessians."""

@@ -1,0 +1,1 @@
+"""Taylor mode: truncated series pushed through operations, for derivatives of any order."""

@@ -1,0 +1,1 @@
+"""Tools beside derivatives: checks against finite differences, hooks on cotangents, pictures of the tape."""

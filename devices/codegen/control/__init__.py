@@ -1,0 +1,1 @@
+"""Operations on programs (loops, choices, calls) in C."""

@@ -1,0 +1,100 @@
+"""Programs that call themselves as C functions that do, for as long as the stack has room."""
+
+import re
+
+from ....dsl.control.deep import deep
+from ....dsl.ir.programs import Var
+from ..loops.bodies import Graph
+from ..plan.subprograms import simple
+from ..text.indices import Buffer
+from ..text.scalars import Unsupported, literal, memory_type
+from .branches import inlined
+from .memory_loops import PASSES, Number, given, known_rows, program_lines
+from .registers import CONTROL, Part, results_of
+
+DEPTH = 512 * 1024  # bytes of the stack that recursion may use; what is deeper runs on a stack of our own, see `run_deep`
+HEAP = ("alloc(", "grown(")
+
+
+def function_of(program, graph):
+    """Name of the C function `int f(arguments…, results…, constants, base)` of a program; written at its first use."""
+    functions = graph.functions
+    name = functions.programs.get(id(program))
+    if name is not None:
+        return name
+    name = functions.programs[id(program)] = functions.unique("program")
+    try:
+        _write(program, name, graph)
+    except Unsupported:
+        del functions.programs[id(program)]
+        raise
+    return name
+
+
+def _write(program, name, graph):
+    functions = graph.functions
+    body = simple(program)
+    inputs = [Buffer(f"p{k}", v.aval.dtype, v.aval.shape) for k, v in enumerate(body.inputs)]
+    outputs = [Buffer(f"q{k}", aval.dtype, aval.shape) for k, (_, aval) in enumerate(results_of(body))]
+    parameters = [f"const {memory_type(b.dtype)} *{b.name}" for b in inputs]
+    parameters += [f"{memory_type(b.dtype)} *{b.name}" for b in outputs]
+    head = f"static int {name}({', '.join([*parameters, 'void **constants', 'char *base'])})"
+    functions.declared[name] = head + ";"
+    inside = Graph(functions)
+    inside.literals, inside.constants, inside.everywhere = graph.literals, graph.constants, graph.everywhere
+    lines = program_lines(body, inside, inputs, outputs)
+    if any(word in line for line in lines for word in HEAP):
+        raise Unsupported("recursion over arrays that are not small")
+    lines = [line.replace("STOP;", "return failed;") for line in lines]
+    read = [b for b in graph.everywhere.values() if any(re.search(rf"\b{b.name}\b", line) for line in lines)]
+    constants = [f"const {memory_type(b.dtype)} *{b.name} = constants[{b.name[1:]}];" for b in read]
+    guard = f"if (base - (char *)__builtin_frame_address(0) > {DEPTH}) return 4;"
+    flags = "volatile int fault = 0; int memory = 0, failed = 0;"
+    text = [head + " {", guard, flags, *constants, *lines, "return memory ? 2 : fault ? 3 : 0;", "}"]
+    functions.defined[name] = "\n".join(text)
+
+
+def call_line(name, inputs, outputs):
+    """The C line of a call, by C text of pointers; STOP is where a failure leaves the function."""
+    return f"{{ failed = {name}({', '.join([*inputs, *outputs, 'constants', 'base'])}); if (failed) {{ STOP; }} }}"
+
+
+def pointer(buffer):
+    """C text of where a Buffer begins."""
+    return f"({buffer.name} + {buffer.start})" if isinstance(buffer, Part) else buffer.name
+
+
+def single(value, v):
+    """C text of a pointer to a number as an argument."""
+    if v.aval.shape != ():
+        raise Unsupported("a number for an array")
+    return f"&({memory_type(v.aval.dtype)}){{{literal(value, v.aval.dtype)}}}"
+
+
+def called_with_values(body, e):
+    """`call`, its arguments and results in variables."""
+    program = e.params["program"]
+    if not deep(program):
+        return inlined(body, e)
+    name, inputs = function_of(program, body.graph), []
+    for x, v in zip(e.inputs, program.inputs, strict=True):
+        known = x not in body.graph.literals if isinstance(x, Var) else False
+        inputs.append(pointer(body.memory(x)) if known else single(body.graph.literals.get(x, x), v))
+    outputs = [pointer(body.space(v)) for v in e.outputs]
+    body.lines.append(call_line(name, inputs, outputs))
+    return None
+
+
+def called_in_memory(e, graph):
+    """`call`, its arguments and results in memory."""
+    program, arguments = e.params["program"], [given(graph, x) for x in e.inputs]
+    outputs = [graph.buffers[v] for v in e.outputs]
+    known_rows(results_of(program))
+    if not deep(program):
+        return program_lines(simple(program), graph, arguments, outputs)
+    name, pairs = function_of(program, graph), zip(arguments, program.inputs, strict=True)
+    inputs = [single(x.value, v) if isinstance(x, Number) else pointer(x) for x, v in pairs]
+    return [call_line(name, inputs, map(pointer, outputs))]
+
+
+CONTROL["call"], PASSES["call"] = called_with_values, called_in_memory

@@ -1,0 +1,1 @@
+"""Loop nests: their bodies, the transformations on them, and their C text."""

@@ -1,0 +1,144 @@
+"""The inside of loops: values of variables at an index, as C statements, each computed once.
+
+A variable is a literal, lies in memory, or is computed where it is read, from the values its equation reads.
+"""
+
+import numpy as np
+
+from ....dsl.avals import Aval
+from ....dsl.ir.programs import Var
+from ..text.indices import Buffer, Index, aligned
+from ..text.scalars import cast, ctype, literal
+from .elementwise import expression
+from .index_maps import PULLS
+
+
+class Graph:
+    """What is known of a program's variables.
+
+    buffers: Var -> Buffer; literals: Var -> NumPy scalar that all elements equal; makers: Var -> Equation.
+    constants: Var -> array, for index arrays known in advance.
+    """
+
+    def __init__(self, functions):
+        self.functions = functions
+        self.buffers, self.literals, self.makers, self.constants = {}, {}, {}, {}
+        self.same_memory = {}  # Var -> the Var in whose memory it lies
+        self.everywhere = {}  # constants of programs within: Var -> Buffer
+        self.prefix, self.in_place = "", set()  # of temporaries' names; writes that need no copy of the array
+
+    def flat(self, var):
+        """A Var in memory as another of one axis, in the same memory."""
+        made = Var(Aval((var.aval.size,), var.aval.dtype))
+        source = self.buffers[var]
+        self.buffers[made] = Buffer(source.name, source.dtype, made.aval.shape)
+        self.same_memory[made] = self.same_memory.get(var, var)
+        return made
+
+
+class Body:
+    """Statements of one iteration. Accesses to memory are written `name[⟨n⟩]`, with the place in `places[n]`, so that
+    loops can be merged before the text is made. pinned: counters that occur elsewhere than in places."""
+
+    def __init__(self, graph, prefix="v"):
+        self.graph, self.prefix = graph, prefix
+        self.lines, self.memo, self.places, self.accessed = [], {}, [], []
+        self.pinned, self.loads, self.may_fault = set(), [], False
+        self.from_memory = False  # read constants from memory even if all their elements are equal
+
+    # ------------------------------------------------------------------ statements
+    def name(self):
+        return f"{self.prefix}{len(self.lines)}"
+
+    def local(self, ctype_, text):
+        """A new local variable with this value."""
+        name = self.name()
+        self.lines.append(f"{ctype_} {name} = {text};")
+        return name
+
+    def access(self, buffer, idx):
+        """C text of an element in memory."""
+        self.places.append(buffer.at(idx))
+        self.accessed.append(buffer)
+        return f"{buffer.name}[⟨{len(self.places) - 1}⟩]"
+
+    def pin(self, index):
+        """Text of an index used outside of places."""
+        self.pinned.update(index.names)
+        return str(index)
+
+    # ------------------------------------------------------------------ values
+    def value(self, var, idx, define=False):
+        """C text of a variable's element, in its dtype. define: compute it even if it has memory (to be stored there)."""
+        graph = self.graph
+        if var in graph.literals and not self.from_memory:
+            return literal(graph.literals[var], var.aval.dtype)
+        key = (var, idx)
+        found = self.memo.get(key)
+        if found is not None:
+            return found
+        if var in graph.buffers and not define:
+            self.loads.append((var, idx))
+            buffer = graph.buffers[var]
+            text = self.access(buffer, idx)
+            name = self.local(ctype(buffer.dtype), f"{text} != 0" if buffer.dtype.kind == "b" else text)
+        else:
+            equation = graph.makers[var]
+            pull = PULLS.get(equation.op.__name__)
+            if pull is not None:
+                name = pull(self, equation, idx)
+            else:
+                self._compute_inputs(equation, idx)
+                name = self._expression(equation, idx)
+        self.memo[key] = name
+        return name
+
+    def _expression(self, e, idx):
+        """A new local variable with the value of an elementwise equation."""
+        text = expression(e, self.graph.functions, lambda i, dtype: self.operand(e.inputs[i], idx, dtype))
+        return self.local(ctype(e.outputs[0].aval.dtype), text)
+
+    def _compute_inputs(self, equation, idx):
+        """Compute what a long chain of elementwise equations needs from its start on, not by recursion."""
+        stack = [(equation, idx)]
+        while stack:
+            e, at = stack[-1]
+            for v in e.inputs:
+                if not isinstance(v, Var):
+                    continue
+                maker, where = self.graph.makers.get(v), aligned(at, v.aval.shape)
+                known = (v, where) in self.memo or v in self.graph.buffers or v in self.graph.literals
+                if not known and maker is not None and maker.op.__name__ not in PULLS:
+                    stack.append((maker, where))
+                    break
+            else:
+                stack.pop()
+                if stack:
+                    v = e.outputs[0]
+                    self.memo[v, at] = self._expression(e, at)
+
+    def operand(self, v, idx, dtype):
+        """An argument that is broadcast to the array whose element is computed, as C text of this dtype."""
+        if not isinstance(v, Var):
+            return literal(v, dtype)
+        return self.at(v, aligned(idx, v.aval.shape), dtype)
+
+    def at(self, v, idx, dtype):
+        """An element of a variable or a number, in this dtype."""
+        if not isinstance(v, Var):
+            return literal(v, dtype)
+        return cast(self.value(v, idx), v.aval.dtype, dtype)
+
+    def position(self, v, idx, length):
+        """A place read from an index array, as an Index; negative ones count from the end, faults are noted."""
+        known = self.graph.constants.get(v) if isinstance(v, Var) else np.asarray(v)
+        inside = known is not None and (not known.size or (known.min() >= 0 and known.max() < length))
+        text = self.at(v, idx, np.dtype(np.int64))
+        if known is None:
+            text = self.local("int64_t", self.graph.functions.place(text))
+        if inside:
+            return Index(0, [(self.local("int64_t", text), 1)])
+        name = self.local("int64_t", f"{text} < 0 ? {text} + {length} : {text}")
+        self.lines.append(f"if ((uint64_t){name} >= {length}u) {{ fault = 1; {name} = 0; }}")
+        self.may_fault = True
+        return Index(0, [(name, 1)])

@@ -1,0 +1,109 @@
+"""Loop nests: what is computed by one pass over an iteration space, and its C text.
+
+A nest has roots: values stored into arrays, and reductions over some of its axes. Nests over the same space fuse by putting
+their roots together; values that one root stores and another reads at the same place are then read from registers.
+"""
+
+from dataclasses import dataclass, field
+
+from ....dsl.ir.programs import Var
+from ..text.indices import ZERO, Index
+from ..text.scalars import cast
+from .bodies import Body
+from .reductions import Accumulator
+
+
+@dataclass
+class Store:
+    """buffers[var][place(body, idx)] = atom at idx; `place` None: at idx. atom None: var itself, computed by its equation.
+    add: add to what is there."""
+
+    var: Var
+    atom: object = None
+    place: object = None
+    add: bool = False
+
+
+@dataclass
+class Reduce:
+    """buffers[var] = the reduction of equation.inputs[0] over axes."""
+
+    var: Var
+    equation: object
+    axes: tuple
+    keepdims: bool
+
+
+@dataclass
+class Nest:
+    """shape: the iteration space. sequential: iterations must run in order (repeated places)."""
+
+    shape: tuple
+    roots: list
+    sequential: bool = False
+    work: int = 1
+    reads: list = field(default_factory=list)
+
+    @property
+    def reduced(self):
+        """Axes over which its reductions run."""
+        return next((r.axes for r in self.roots if isinstance(r, Reduce)), ())
+
+    @property
+    def reduces(self):
+        """Whether there is a reduction, be it over no axis."""
+        return any(isinstance(r, Reduce) for r in self.roots)
+
+    @property
+    def writes(self):
+        return [r.var for r in self.roots]
+
+    @property
+    def kept_first(self):
+        """How many leading axes no reduction runs over."""
+        return min(self.reduced, default=len(self.shape))
+
+
+def counters(shape):
+    """Indices of the iteration: a counter for each axis that is longer than 1."""
+    return tuple(ZERO if n == 1 else Index(0, [(f"i{a}", 1)]) for a, n in enumerate(shape))
+
+
+def fill(nest, body):
+    """Put the statements of one iteration into a body. Returns the accumulators with their values and output places."""
+    idx, sums = counters(nest.shape), []
+    for root in nest.roots:
+        buffer = body.graph.buffers[root.var]
+        if isinstance(root, Reduce):
+            x = root.equation.inputs[0]
+            total = Accumulator(root.equation.op.__name__, buffer.dtype, f"a{len(sums)}")
+            text = body.at(x, idx, total.taken_as(x.aval.dtype))
+            kept = tuple(ZERO if a in root.axes else i for a, i in enumerate(idx) if root.keepdims or a not in root.axes)
+            sums.append((total, text, buffer, kept))
+            continue
+        if root.atom is None:
+            text = body.value(root.var, idx, define=True)
+        elif isinstance(root.atom, Var):
+            text = cast(body.operand(root.atom, idx, root.atom.aval.dtype), root.atom.aval.dtype, buffer.dtype)
+        else:
+            text = body.operand(root.atom, idx, buffer.dtype)
+        where = idx if root.place is None else root.place(body, idx)
+        target = body.access(buffer, where)
+        if root.add:
+            body.lines.append(f"{target} = {added(target, text, buffer.dtype)};")
+        else:
+            body.lines.append(f"{target} = {text};")
+    return sums
+
+
+def added(target, text, dtype):
+    """The sum of what is at a place and a value."""
+    return f"({target} || {text})" if dtype.kind == "b" else f"{target} + {text}"
+
+
+def dry_run(nest, graph):
+    """The (Var, index) pairs that a nest loads from memory. Raises Unsupported for what has no C."""
+    body = Body(graph)
+    fill(nest, body)
+    nest.reads = body.loads
+    return body

@@ -1,0 +1,137 @@
+"""Matrix products: small ones by a kernel of vector registers, large ones by BLAS, others by plain loops."""
+
+import numpy as np
+
+from ..loops.bodies import Body
+from ..loops.emission import reduced
+from ..loops.index_maps import PULLS, unit_reshape
+from ..loops.loops import Loop, around
+from ..loops.reductions import Accumulator
+from ..text import small_products
+from ..text.indices import ZERO, Index
+from ..text.scalars import Unsupported, code, ctype
+from . import blas
+
+SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
+
+
+def matmul(e, graph):
+    return [Product(e, graph)]
+
+
+class Product:
+    """x @ y: loops over the leading axes around a product of matrices."""
+
+    sequential = True
+    reduced, roots = (), ()
+    kept_first = 0
+
+    def __init__(self, e, graph):
+        self.equation, self.out = e, e.outputs[0]
+        x, y = e.inputs
+        self.dtype = self.out.aval.dtype
+        if x.aval.dtype != self.dtype or y.aval.dtype != self.dtype:
+            raise Unsupported("a product of different dtypes")
+        self.lead = np.broadcast_shapes(x.aval.shape[:-2], y.aval.shape[:-2])
+        self.n = x.aval.shape[-2] if x.aval.ndim > 1 else 1
+        self.m = y.aval.shape[-1] if y.aval.ndim > 1 else 1
+        self.k = x.aval.shape[-1]
+        self.shape = (*self.lead, self.n, self.m)
+        self.work = max(1, self.k)
+        self.writes = [self.out]
+        self.reads = [(v, ()) for v in self._sources(graph)]
+
+    @property
+    def large(self):
+        long = self.n * self.m * self.k >= SMALL and min(self.n, self.m, self.k) > 1
+        return long and blas.has_product(self.dtype)
+
+    def _sources(self, graph):
+        body = Body(graph)
+        self._views(body)
+        return [v for v, _ in body.loads]
+
+    def _views(self, body):
+        """Places of x[…, i, l], y[…, l, j] and out[…, i, j] as (buffer, Index), in the counters b0…, i, j, l."""
+        x, y = self.equation.inputs
+        b = tuple(ZERO if n == 1 else Index(0, [(f"b{a}", 1)]) for a, n in enumerate(self.lead))
+        one = lambda name, n: ZERO if n == 1 else Index(0, [(name, 1)])
+        i, j, l = one("i", self.n), one("j", self.m), one("l", self.k)
+        found = []
+        for v, last in ((x, (i, l) if x.aval.ndim > 1 else (l,)), (y, (l, j) if y.aval.ndim > 1 else (l,))):
+            lead = v.aval.shape[:-2]
+            own = tuple(ZERO if n == 1 else q for n, q in zip(lead, b[len(b) - len(lead) :], strict=True))
+            found.append(view(body, v, (*own, *last)))
+        buffer = body.graph.buffers[self.out]
+        last = (*([i] if x.aval.ndim > 1 else []), *([j] if y.aval.ndim > 1 else []))
+        found.append((buffer.name, buffer.at((*b, *last))))
+        return found
+
+    def emit(self, graph, outer=0, parallel=False):
+        """C lines."""
+        body = Body(graph)
+        (xn, x), (yn, y), (on, o) = self._views(body)
+        loops = [Loop(f"b{a}", n, False) for a, n in enumerate(self.lead) if n != 1]
+        base = lambda p: str(p.without({"i", "j", "l"}))
+        at = lambda p, name: p.coefficient(name)
+        n, m, k, c = self.n, self.m, self.k, code(self.dtype)
+        call = blas.gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions) if self.large else None
+        if call is not None:
+            return around(loops, call, "", False)
+        dots = at(x, "l") == 1 and m == 1 < n or at(y, "l") == 1 != at(y, "j") and n == 1 < m  # of vectors that lie in rows
+        dots = dots or n == m == 1 and k > small_products.FEW
+        if self.dtype.char in "df" and n * m * k and k > 1 and not dots:
+            if m == 1 and at(x, "i") == 1:  # a transposed matrix times a vector: the vector times the matrix
+                xn, x, yn, y, n, m = yn, y, xn, x, 1, n
+                rows = (0, at(x, "l"), at(y, "l"), at(y, "i"), 0, at(o, "i"))
+                call = [*kernel_call(c, 1, m, k, f"{xn} + {base(x)}", f"{yn} + {base(y)}", f"{on} + {base(o)}", rows, graph)]
+                return around(loops, call, "", parallel)
+            rows = (at(x, "i"), at(x, "l"), at(y, "l"), at(y, "j"), at(o, "i"), at(o, "j"))
+            call = kernel_call(c, n, m, k, f"{xn} + {base(x)}", f"{yn} + {base(y)}", f"{on} + {base(o)}", rows, graph)
+            return around(loops, call, "", parallel)
+        return around(loops, self._plain(xn, x, yn, y, on, o, graph, parallel and not loops), "", parallel)
+
+    def _plain(self, xn, x, yn, y, on, o, graph, parallel=False):
+        """Sums of products one after the other, long ones in blocks."""
+        t, total = ctype(self.dtype), Accumulator("any" if self.dtype.kind == "b" else "sum", self.dtype, "s")
+        if self.dtype.kind == "b":
+            term = f"({xn}[{x}] && {yn}[{y}])"
+        elif self.dtype.kind == "c":
+            term = f"{graph.functions.word('multiply', self.dtype)}({xn}[{x}], {yn}[{y}])"
+        else:
+            term = f"{xn}[{x}] * {yn}[{y}]"
+        loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
+        if self.k == 1:  # an outer product
+            lines = [f"{on}[{o}] = ({t})({term});"]
+            return around(loops, lines, "simd" if loops and o.coefficient(loops[-1].name) == 1 else "", parallel)
+        sums = reduced(Body(graph), [(total, term)], [Loop("l", self.k, True)], self.dtype.kind != "b")
+        return around(loops, [*sums, f"{on}[{o}] = s;"], "", False)
+
+
+def view(body, v, idx):
+    """(name, place) of an element of v that lies in memory, perhaps transposed or sliced. Raises Unsupported."""
+    alone = Body(body.graph)
+    alone.from_memory = True
+    alone.value(v, idx)
+    body.loads += alone.loads
+    if len(alone.lines) != 1 or len(alone.places) != 1:
+        raise Unsupported("an argument that is not in memory")
+    return alone.accessed[0].name, alone.places[0]
+
+
+def view_source(v, makers):
+    """The Var in memory of which v is a transposed, sliced or otherwise moved part."""
+    while v in makers and makers[v].op.__name__ in PULLS and len(makers[v].inputs) == 1:
+        if makers[v].op.__name__ == "reshape" and not unit_reshape(makers[v]):
+            return v
+        v = makers[v].inputs[0]
+    return v
+
+
+def kernel_call(c, n, m, k, x, y, o, strides, graph):
+    """A call of a kernel for small products, or a very small one."""
+    if n * m * k <= small_products.FEW and m <= small_products.LANES[c]:
+        return small_products.written_out(n, m, k, c, x, y, o, strides)
+    part, line = small_products.call(n, m, k, c, x, y, o, strides)
+    graph.functions.small_products.add((c, part))
+    return [line]

@@ -1,0 +1,92 @@
+"""Cumulated values and places of extrema: loops along one axis whose iterations build on each other."""
+
+from ....dsl.avals import normalize_axis
+from ..loops.bodies import Body
+from ..loops.loops import Loop, around, settled
+from ..loops.nests import counters
+from ..text.scalars import Unsupported, ctype
+
+
+class Scan:
+    """A pass along one axis inside passes over the others.
+
+    steps: function(body, idx, axis counter) -> (lines before, lines of a step, lines after). reads, writes: as of a nest.
+    """
+
+    sequential = True
+
+    def __init__(self, e, graph, source, axis, make):
+        self.equation, self.source, self.axis, self.make = e, source, axis, make
+        self.shape, self.writes, self.work = source.aval.shape, list(e.outputs), 4
+        body = Body(graph)
+        body.at(source, counters(self.shape), source.aval.dtype)
+        self.reads = body.loads
+        self.reduced, self.kept_first, self.roots = (axis,), axis, []
+
+    def emit(self, graph, outer=0, parallel=False):
+        """C lines."""
+        body = Body(graph)
+        before, steps, after = self.make(body, counters(self.shape), f"i{self.axis}")
+        axis = around([Loop(f"i{self.axis}", self.shape[self.axis], True)], [*body.lines, *steps], "", False)
+        others = [Loop(f"i{a}", n, False) for a, n in enumerate(self.shape) if a != self.axis and n != 1 and a >= outer]
+        lines = around(others, [*before, *axis, *after], "", parallel)
+        return settled(lines, body.places)
+
+
+def line(e, graph, default=None):
+    """(array, axis) of an operation that flattens without an axis. default: the axis if none is given."""
+    x, axis = e.inputs[0], e.params.get("axis", default)
+    if axis is not None:
+        return x, normalize_axis(e.op.__name__, axis, x.aval.ndim)
+    return graph.flat(x), 0
+
+
+def _cumulate(sign, start):
+    def lower(e, graph):
+        x, axis = line(e, graph)
+        out = e.outputs[0]
+        dtype = out.aval.dtype
+        if dtype.kind == "b" or (dtype.kind == "c" and sign == "*"):
+            raise Unsupported("cumulated booleans")
+
+        def make(body, idx, counter):
+            text = body.at(x, idx, dtype)
+            target = body.access(graph.buffers[out], idx)
+            return [f"{ctype(dtype)} total = {start};"], [f"total = total {sign} {text};", f"{target} = total;"], []
+
+        return [Scan(e, graph, x, axis, make)]
+
+    return lower
+
+
+def _extremum(compare):
+    def lower(e, graph):
+        x, axis = line(e, graph)
+        out, dtype = e.outputs[0], x.aval.dtype
+        if dtype.kind == "c" or not x.aval.shape[axis]:
+            raise Unsupported("places of extrema of complex numbers")
+
+        def make(body, idx, counter):
+            if x.aval.shape[axis] == 1:
+                counter = "0"
+            text = body.at(x, idx, dtype)
+            keep = e.params.get("keepdims", False)
+            if e.params.get("axis") is None:
+                kept = tuple(idx[0] * 0 for _ in out.aval.shape)
+            else:
+                kept = tuple(i * 0 if a == axis else i for a, i in enumerate(idx) if keep or a != axis)
+            target = body.access(graph.buffers[out], kept)
+            better = f"{text} {compare} best"
+            if dtype.kind == "f":
+                better = f"best == best && ({better} || {text} != {text})"
+            begin = [f"{ctype(dtype)} best = 0; int64_t place = -1;"]
+            step = [f"if (place < 0 || ({better})) {{ best = {text}; place = {counter}; }}"]
+            return begin, step, [f"{target} = place;"]
+
+        return [Scan(e, graph, x, axis, make)]
+
+    return lower
+
+
+cumsum, cumprod = _cumulate("+", 0), _cumulate("*", 1)
+argmax, argmin = _extremum(">"), _extremum("<")

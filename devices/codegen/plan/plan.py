@@ -1,0 +1,273 @@
+"""From equations to loop nests: which values get memory, which are computed where they are read, what shares a pass."""
+
+from ....dsl import operations
+from ....dsl.avals import UNKNOWN, is_number, reduced_axes
+from ....dsl.card import programs_in
+from ....dsl.ir.pass_selection import chosen, on
+from ....dsl.ir.programs import Var
+from ..loops.bodies import Graph
+from ..loops.elementwise import cost
+from ..loops.emission import emit
+from ..loops.index_maps import PULLS, unit_reshape
+from ..loops.nests import Nest, Reduce, Store, counters, dry_run
+from ..loops.reductions import SIGNS
+from ..lowerings.blocks import BLOCKS, STRIDED, WHOLE, in_memory
+from ..lowerings.contractions import view_source
+from ..text.indices import Buffer
+from ..text.math_functions import Functions
+from ..text.scalars import Unsupported
+from .in_place import chains
+from .subprograms import constants_within, literals_among
+
+CHEAP = 8  # additions that are rather repeated than stored
+REMEMBERED = 4096  # equations of which is known whether they have C
+DEEPEST = 40  # movements of elements that are followed from one to the next
+
+
+class Plan:
+    """The nests of a straight line of equations, in order, and the buffers they use.
+
+    equations: lowerable ones; outputs: Vars that must lie in memory; graph: knows the inputs. `nests` after `made`.
+    """
+
+    def __init__(self, equations, outputs, graph):
+        self.equations, self.graph = equations, graph
+        self.outputs = set(outputs)
+        self.nests, self.temporaries = [], []
+        self.memory = lambda v: graph.same_memory.get(v, v)
+        self.written, needed = chains(equations, self.outputs, graph) if on("in_place") else ([], ())
+        self.kept = self._kept().union(needed)
+        for first, *others in self.written:
+            graph.buffers[first] = graph.buffers.get(others[-1]) or self._buffer(first)
+            graph.buffers.update(dict.fromkeys(others, graph.buffers[first]))
+            graph.same_memory.update(dict.fromkeys(others, first))
+        for e in equations:
+            self._add(e)
+        if on("fusion"):
+            self._fuse()
+            self._drop_unread()
+
+    # ------------------------------------------------------------------ which values get memory
+    def _kept(self):
+        """Vars that get memory of their own: all, if what reads them does not compute them."""
+        if not on("fusion"):
+            return {v for e in self.equations for v in e.outputs}
+        kept, costs, contexts, deep = set(self.outputs), {}, {}, {}
+        by = {v: e for e in self.equations for v in e.outputs}
+        wide = {}  # Var -> largest number of elements of what is made of it
+        for e in self.equations:
+            for v in e.inputs:
+                if isinstance(v, Var):
+                    wide[v] = max(wide.get(v, 0), *[out.aval.size for out in e.outputs])
+        for e in self.equations:
+            inner = sum(costs.get(v, 0) for v in e.inputs if isinstance(v, Var))
+            for v in e.outputs:
+                spread = wide.get(v, 0) > max(v.aval.size, 1) and inner + own_cost(e) and elementwise(e)
+                if spread or not computed_where_read(e):
+                    kept.add(v)
+                deep[v] = max((deep.get(x, 0) for x in e.inputs if isinstance(x, Var)), default=0) + (e.op.__name__ in PULLS)
+                if deep[v] > DEEPEST:
+                    kept.add(v)
+                if v in kept:
+                    deep[v] = 0
+                costs[v] = 0 if v in kept else min(inner + own_cost(e), 1000)
+        for e in reversed(self.equations):
+            out = e.outputs[0]
+            whole = not computed_where_read(e)
+            if not whole and out not in kept and len(contexts.get(out, ())) > 1 and costs[out] > CHEAP:
+                kept.add(out)
+            here = {out} if whole or out in kept else contexts.get(out, set())
+            moved = not whole and not elementwise(e)
+            for v in e.inputs:
+                if isinstance(v, Var):
+                    contexts.setdefault(v, set()).update({(e, c) for c in here} if moved else here)
+            moved = view_source if e.op.__name__ in STRIDED else lambda v, by: v
+            kept.update(moved(v, by) for v in needed_in_memory(e) if isinstance(v, Var))
+        return kept
+
+    # ------------------------------------------------------------------ nests
+    def _buffer(self, var):
+        if var not in self.graph.buffers:
+            name = f"{self.graph.prefix}t{len(self.temporaries)}"
+            self.graph.buffers[var] = Buffer(name, var.aval.dtype, var.aval.shape)
+            self.temporaries.append(var)
+        return self.graph.buffers[var]
+
+    def _add(self, e):
+        graph, name = self.graph, e.op.__name__
+        out = e.outputs[0]
+        if name in SIGNS:
+            x = e.inputs[0]
+            axes = reduced_axes(name, x.aval, e.params.get("axis"))
+            self._buffer(out)
+            self._nest(Nest(x.aval.shape, [Reduce(out, e, axes, e.params.get("keepdims", False))]))
+        elif name in BLOCKS:
+            for v in e.outputs:
+                self._buffer(v)
+            for nest in BLOCKS[name](e, graph):
+                self._nest(nest)
+        elif name == "reshape" and not unit_reshape(e):
+            x = e.inputs[0]
+            source = graph.buffers[x]
+            if out in graph.buffers:  # an output of the program: a copy, of the same elements in a row
+                flat, target = graph.flat(x), graph.flat(out)
+                self._nest(Nest(flat.aval.shape, [Store(target, flat)]))
+            else:
+                graph.buffers[out] = Buffer(source.name, source.dtype, out.aval.shape)
+                graph.same_memory[out] = self.memory(x)
+        else:
+            graph.makers[out] = e
+            if out in self.kept:
+                self._buffer(out)
+                self._nest(Nest(out.aval.shape, [Store(out)], work=own_cost(e)))
+
+    def _nest(self, nest):
+        if isinstance(nest, Nest):
+            body = dry_run(nest, self.graph)
+            nest.work = max(1, sum(3 + 12 * ("(" in line) for line in body.lines))
+        self.nests.append(nest)
+
+    # ------------------------------------------------------------------ sharing passes
+    def _fuse(self):
+        groups = []
+        for nest in self.nests:
+            for g in reversed(groups):
+                if self._fusable(g, nest):
+                    g.roots += nest.roots
+                    dry_run(g, self.graph)
+                    g.work += nest.work
+                    break
+                if self.depends(nest, g):
+                    groups.append(nest)
+                    break
+            else:
+                groups.append(nest)
+        self.nests = groups
+
+    def depends(self, nest, earlier):
+        """Whether a nest must run after an earlier one."""
+        m = self.memory
+        written = {m(v) for v in earlier.writes}
+        read = {m(v) for v, _ in nest.reads} | {m(v) for v in nest.writes}
+        return bool(written & read) or bool({m(v) for v in nest.writes} & {m(v) for v, _ in earlier.reads})
+
+    def _fusable(self, g, nest):
+        if not (isinstance(g, Nest) and isinstance(nest, Nest)) or g.shape != nest.shape or g.sequential or nest.sequential:
+            return False
+        if len(g.roots) + len(nest.roots) > 64 or (g.reduces and nest.reduces and g.reduced != nest.reduced):
+            return False
+        reduced = g.reduced or nest.reduced
+        if reduced and set(reduced) != set(range(len(g.shape) - len(reduced), len(g.shape))) and any(
+            isinstance(r, Store) for r in (*g.roots, *nest.roots)
+        ):
+            return False
+        here, m = counters(g.shape), self.memory
+        simple = {r.var for r in g.roots if isinstance(r, Store) and r.place is None and not r.add}
+        written = {m(v) for v in g.writes}
+        for v, idx in nest.reads:
+            if m(v) in written and not (v in simple and idx == here):
+                return False
+        return not {m(v) for v in nest.writes} & (written | {m(v) for v, _ in g.reads})
+
+    def _drop_unread(self):
+        """Values that are only read in the pass that makes them need no memory."""
+        read = {self.memory(v) for nest in self.nests for v, _ in nest.reads}
+        read |= {self.memory(v) for v in self.outputs} | {first for first, *_ in self.written}
+        for nest in self.nests:
+            if not isinstance(nest, Nest):
+                continue
+            before = len(nest.roots)
+            for root in list(nest.roots):
+                var = root.var
+                if isinstance(root, Store) and root.atom is None and self.memory(var) not in read:
+                    nest.roots.remove(root)
+                    del self.graph.buffers[var]
+                    self.temporaries.remove(var)
+            if 0 < len(nest.roots) < before:
+                dry_run(nest, self.graph)
+        self.nests = [n for n in self.nests if not isinstance(n, Nest) or n.roots]
+
+
+def elementwise(e):
+    """Whether an equation computes each element from those at the same place."""
+    return e.op.card.kind == "elementwise" and e.op.__name__ not in PULLS
+
+
+def computed_where_read(e):
+    """Whether an equation's elements can be computed one by one, where they are needed."""
+    name = e.op.__name__
+    if name == "reshape":
+        return unit_reshape(e)
+    return name in PULLS or e.op.card.kind == "elementwise"
+
+
+def own_cost(e):
+    """What an element of the result costs, in additions, without its arguments."""
+    return cost(e.op) if e.op.card.kind == "elementwise" else 0
+
+
+def needed_in_memory(e):
+    """The arguments that an equation reads as a block of memory."""
+    if e.op.__name__ == "reshape":
+        return [] if unit_reshape(e) else e.inputs
+    return in_memory(e)
+
+
+def lowerable(e, functions=Functions):
+    """Whether an equation has C code at all. functions: of the language. Raises nothing."""
+    if operations.get(e.op.__name__) is not e.op or e.op.card.collective:
+        return False
+    atoms = [v for v in e.inputs if isinstance(v, Var)]
+    if not atoms or not all(isinstance(v, Var) or is_number(v) for v in e.inputs):
+        return False
+    name = e.op.__name__
+    if not (computed_where_read(e) or name in SIGNS or name in BLOCKS or name == "reshape"):
+        return False
+    unknown = [v.aval.shape for v in (*atoms, *e.outputs) if UNKNOWN in v.aval.shape]
+    if unknown and (name not in WHOLE or any(UNKNOWN in shape[1:] for shape in unknown)):
+        return False
+    atoms = [v.aval if isinstance(v, Var) else (type(v), repr(v)) for v in e.inputs]
+    key = (functions, chosen(), e.op, *atoms, *sorted(e.params.items()))
+    if len(_lowerable) > REMEMBERED:
+        _lowerable.clear()
+    known = _lowerable
+    if name in WHOLE:  # with the program, for as long as that lives
+        known = next(p for value in e.params.values() for p in programs_in(value)).lifted.setdefault("lowerable", {})
+    try:
+        return known[key]
+    except KeyError:
+        known[key] = found = _succeeds(e, functions)
+        return found
+    except TypeError:  # a parameter without a hash
+        return _succeeds(e, functions)
+
+
+_lowerable = {}  # language, passes, operation, shapes, dtypes, parameters -> whether there is C
+
+
+def _succeeds(e, functions):
+    try:
+        trial(e, functions)
+    except Unsupported:
+        return False
+    return True
+
+
+def trial(e, functions=Functions):
+    """Plan an equation by itself. Raises Unsupported."""
+    graph = Graph(functions())
+    for k, v in enumerate(dict.fromkeys(v for v in e.inputs if isinstance(v, Var))):
+        if v.aval.dtype.kind not in "biufc" or v.aval.dtype.char in "egG":
+            raise Unsupported(str(v.aval))
+        graph.buffers[v] = Buffer(f"x{k}", v.aval.dtype, v.aval.shape)
+    for k, v in enumerate(e.outputs):
+        if v.aval.dtype.char in "egG":
+            raise Unsupported(str(v.aval))
+        graph.buffers[v] = Buffer(f"y{k}", v.aval.dtype, v.aval.shape)
+    graph.constants = constants_within([e])
+    graph.literals = literals_among(graph.constants)
+    graph.everywhere = {v: Buffer(f"c{k}", v.aval.dtype, v.aval.shape) for k, v in enumerate(graph.constants)}
+    graph.buffers.update(graph.everywhere)
+    plan = Plan([e], e.outputs, graph)
+    for nest in plan.nests:
+        emit(nest, graph) if isinstance(nest, Nest) else nest.emit(graph)

@@ -1,0 +1,1 @@
+"""The words of generated C: types, functions, helpers, threads."""

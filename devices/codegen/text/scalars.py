@@ -1,0 +1,95 @@
+"""Numbers in C: the type of each dtype, literals, conversions between types."""
+
+import math
+
+import numpy as np
+
+TYPES = {
+    "?": ("b1", "_Bool"), "b": ("i1", "int8_t"), "h": ("i2", "int16_t"), "i": ("i4", "int32_t"), "l": ("i8", "int64_t"),
+    "q": ("i8", "int64_t"), "B": ("u1", "uint8_t"), "H": ("u2", "uint16_t"), "I": ("u4", "uint32_t"),
+    "L": ("u8", "uint64_t"), "Q": ("u8", "uint64_t"), "f": ("f4", "float"), "d": ("f8", "double"),
+    "F": ("c8", "float complex"), "D": ("c16", "double complex"),
+}  # fmt: skip
+if np.dtype("l").itemsize == 4:
+    TYPES["l"], TYPES["L"] = TYPES["i"], TYPES["I"]
+
+
+class Unsupported(Exception):
+    """What cannot be written in C here; the operation then runs by its own kernel."""
+
+
+def code(dtype):
+    """Short name of a dtype, such as `f8`. Raises Unsupported for half and extended precision."""
+    found = TYPES.get(np.dtype(dtype).char)
+    if found is None:
+        raise Unsupported(f"no C type for {dtype}")
+    return found[0]
+
+
+def ctype(dtype):
+    """C type of a value of this dtype."""
+    code(dtype)
+    return TYPES[np.dtype(dtype).char][1]
+
+
+def memory_type(dtype):
+    """C type of an element in memory: booleans are bytes there, of which any but zero is true."""
+    return "uint8_t" if np.dtype(dtype).kind == "b" else ctype(dtype)
+
+
+def real_dtype(dtype):
+    """The dtype of the parts of a complex number."""
+    return np.dtype(dtype).type(0).real.dtype
+
+
+def literal(value, dtype):
+    """A number as a C constant of this dtype, exact. Raises Unsupported if the dtype does not hold it."""
+    dtype = np.dtype(dtype)
+    try:
+        with np.errstate(all="ignore"):
+            number = dtype.type(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise Unsupported(str(error)) from None
+    if dtype.kind == "b":
+        return "1" if number else "0"
+    if dtype.kind in "iu":
+        return _whole(int(number), dtype)
+    if dtype.kind == "f":
+        return _floating(float(number), "f" if dtype.char == "f" else "")
+    suffix, make = ("f", "CMPLXF") if dtype.char == "F" else ("", "CMPLX")
+    return f"{make}({_floating(float(number.real), suffix)}, {_floating(float(number.imag), suffix)})"
+
+
+def _whole(n, dtype):
+    if dtype.itemsize < 8:
+        return f"({n})" if n < 0 else str(n) + ("u" if dtype.kind == "u" and dtype.itemsize == 4 else "")
+    if n == -(2**63):
+        return "INT64_MIN"
+    text = f"{n}{'ULL' if dtype.kind == 'u' else 'LL'}"
+    return f"({text})" if n < 0 else text
+
+
+def _floating(x, suffix):
+    if math.isnan(x):
+        return "(-NAN)" if math.copysign(1.0, x) < 0 else "((%s)NAN)" % ("float" if suffix else "double")
+    if math.isinf(x):
+        return "(-INFINITY)" if x < 0 else "INFINITY"
+    text = repr(x) if x == int(x) and abs(x) < 1e15 else x.hex()
+    return f"({text}{suffix})" if text.startswith("-") else text + suffix
+
+
+def cast(text, source, target):
+    """A value of dtype `source` as one of dtype `target`, as NumPy's astype converts (complex to real: the real part)."""
+    source, target = np.dtype(source), np.dtype(target)
+    if ctype(source) == ctype(target):
+        return text
+    if target.kind == "b" and source.kind == "c":  # part by part: see helper_functions.py
+        part = "f" if source.char == "F" else ""
+        return f"((creal{part}({text}) != 0) | (cimag{part}({text}) != 0))"
+    if target.kind == "b":
+        return f"({text} != 0)"
+    if source.kind == "b" and target.kind == "f":  # a choice: gcc 12 makes no vectors of conversions of comparisons
+        return f"({text} ? {literal(1, target)} : {literal(0, target)})"
+    if source.kind == "c" and target.kind != "c":
+        text = f"{'crealf' if source.char == 'F' else 'creal'}({text})"
+    return f"(({ctype(target)})({text}))"

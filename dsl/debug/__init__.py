@@ -1,0 +1,1 @@
+"""Debugging modes: NaNs at their origin, derivatives that a convention decided."""

@@ -1,0 +1,1 @@
+"""NumPy's functions, operators, methods and in-place code on followed values."""

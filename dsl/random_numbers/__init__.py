@@ -1,0 +1,1 @@
+"""What `polyad.random` is made of: keys, draws, distributions, permutations."""

@@ -1,0 +1,351 @@
+"""Loops, choices and recursion in C, against the operations one by one."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import polyad as pa
+from polyad.devices.codegen.program import compiled, stretches
+from polyad.dsl.ir.passes import optimized
+from polyad.dsl.ir.programs import evaluate
+
+RNG = np.random.default_rng(0)
+
+
+def compare(f, *args, whole=True, rtol=1e-12, atol=1e-13):
+    """A function's program, compiled, gives what its operations give; whole: it is one C function. Returns the compiled one."""
+    program = optimized(pa.make_ir(f)(*args))
+    leaves = [np.asarray(x) for x in pa.tree.leaves(args)]
+    if whole:
+        assert [is_c for is_c, _ in stretches(program.equations)] == [True]
+    run = compiled(program)
+    with np.errstate(all="ignore"):
+        wanted = evaluate(program, leaves)
+    for a, b in zip(run(*leaves), wanted, strict=True):
+        b = np.asarray(b)
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        single = b.dtype.kind == "f" and b.dtype.itemsize == 4  # numbers near 1 may cancel: an absolute bound, too
+        np.testing.assert_allclose(a, b, rtol=1e-5 if single else rtol, atol=1e-5 if single else atol)
+    return run
+
+
+# ---------------------------------------------------------------------- random programs
+OPS = 15
+
+
+def step(kind, state, w, m):
+    """One small change of (number, vector, integer, boolean)."""
+    s, v, k, b = state
+    n = v.shape[0]
+    half = s * 0.5
+    if kind == 0:
+        return pa.tanh(s + pa.sum(v) * 0.1), v, k, b
+    if kind == 1:
+        return s, pa.tanh(v * s + w), k, b
+    if kind == 2:
+        return s, v[::-1] * 0.9 + half, k, b
+    if kind == 3 and n:
+        return s, pa.at(v, k % n).set(half), k, b
+    if kind == 4 and n:
+        return v[k % n] * 0.5 + half, v, k + 2, b
+    if kind == 5:
+        return s, v, (k * 3 + 1) % 17, b
+    if kind == 6:
+        return s, v, k, s > 0.1234
+    if kind == 7:
+        return s, pa.where(v > half, v, pa.sin(v)), k, ~b
+    if kind == 8:
+        return pa.where(b, s, -half), v, k, b
+    if kind == 9 and n:
+        return s, pa.concatenate([v[1:], v[:1]]), k, b
+    if kind == 10:
+        return s, pa.tanh(m @ v), k, b
+    if kind == 11:
+        return s, pa.cumsum(v) * 0.1, k, b
+    if kind == 12 and n:
+        return pa.max(v) * 0.5, v, k + pa.argmax(v), b
+    if kind == 13 and n:
+        return s, pa.at(v, pa.stack([k % n, (k + 1) % n])).add(w[:1] * 0.3), k, b
+    return half, v * 0.7, k + 1, pa.any(v > 0.3)
+
+
+@st.composite
+def nodes(draw, depth):
+    """A tree of loops and choices, as nested tuples."""
+    kind = draw(st.sampled_from(["ops", "ops", "seq", "cond", "switch", "scan", "fori", "while"])) if depth else "ops"
+    if kind == "ops":
+        return kind, draw(st.lists(st.integers(0, OPS - 1), min_size=1, max_size=3))
+    count = {"seq": 2, "cond": 2, "switch": 3}.get(kind, 1)
+    return kind, [draw(nodes(depth - 1)) for _ in range(count)], draw(st.integers(0, 4)), draw(st.booleans())
+
+
+def run(node, state, w, m, rows):
+    """A state after a tree. rows: outputs of loops are added there."""
+    if node[0] == "ops":
+        for kind in node[1]:
+            state = step(kind, state, w, m)
+        return state
+    kind, inner, count, flag = node
+    if kind == "seq":
+        return run(inner[1], run(inner[0], state, w, m, rows), w, m, rows)
+    if kind == "cond":
+        on = state[3] if flag else state[2] % 2 == 0
+        return pa.cond(on, lambda s: run(inner[0], s, w, m, []), lambda s: run(inner[1], s, w, m, []), state)
+    if kind == "switch":
+        return pa.switch(state[2] % 3, [lambda s, i=i: run(i, s, w, m, []) for i in inner], state)
+    if kind == "fori":
+        return pa.fori_loop(0, count, lambda i, s: run(inner[0], (s[0], s[1], s[2] + i, s[3]), w, m, []), state)
+    if kind == "while":
+        going = lambda c: (c[0] < count) & (c[1][2] < 1000)
+        return pa.while_loop(going, lambda c: (c[0] + 1, run(inner[0], c[1], w, m, [])), (state[2] * 0, state))[1]
+    n = w.shape[0]
+    xs = np.linspace(-1, 1, count).astype(w.dtype), np.linspace(0, 1, count * n).reshape(count, n).astype(w.dtype)
+
+    def body(s, x):
+        new = run(inner[0], (s[0] + x[0], pa.tanh(s[1] - x[1]), s[2], s[3]), w, m, [])
+        return new, (new[0], new[1] if flag else s[1], s[2])
+
+    state, kept = pa.scan(body, state, xs, reverse=flag)
+    rows.extend(kept)
+    return state
+
+
+@st.composite
+def functions(draw):
+    """(function of a number and two vectors, arguments)."""
+    tree, n = draw(nodes(3)), draw(st.sampled_from([3, 3, 1, 0, 5, 70, 100]))
+    dtype = draw(st.sampled_from(["d", "d", "d", "f"]))
+    start, flag = draw(st.integers(0, 20)), draw(st.booleans())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    m = (rng.normal(size=(n, n)) / (n + 1)).astype(dtype)
+
+    def f(s, v, w):
+        rows = []
+        state = (s, v, pa.sum(v > 5.0) + np.int64(start), (s > 5.0) | flag)
+        return run(tree, state, w, m, rows), rows
+
+    return f, (rng.normal(size=()).astype(dtype)[()], rng.normal(size=n).astype(dtype), rng.normal(size=n).astype(dtype))
+
+
+SETTINGS = dict(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+
+
+@settings(max_examples=15, **SETTINGS)
+@given(functions())
+def test_random_loops_and_choices(drawn):
+    f, args = drawn
+    compare(f, *args, whole=False)
+
+
+@settings(max_examples=10, **SETTINGS)
+@given(functions())
+def test_gradients_of_random_loops_and_choices(drawn):
+    f, args = drawn
+
+    def loss(*xs):
+        (s, v, _, _), rows = f(*xs)
+        return s + pa.sum(v * v) + sum(pa.sum(r * r) for r in rows if r.dtype.kind == "f")
+
+    compare(pa.grad(loss, (0, 1, 2)), *args, whole=False, rtol=1e-10, atol=1e-11)
+
+
+# ---------------------------------------------------------------------- loops of few numbers and of arrays
+SIZES = [(), (3,), (40,), (600,)]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan_of_every_size(reverse):
+    def f(*starts):
+        return [
+            pa.scan(lambda c, x: (pa.sin(c) + x, (c * x, x)), c, np.linspace(0, 1, 5), reverse=reverse) for c in starts
+        ]  # fmt: skip
+
+    compare(f, *[RNG.normal(size=s) for s in SIZES])
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D", "i", "l", "B", "?"])
+def test_dtypes_of_carry_and_rows(dtype):
+    one = np.ones((), dtype)[()]
+
+    def f(c, big, xs):
+        add = lambda a, b: a ^ b if dtype == "?" else a + b
+        small = pa.scan(lambda c, x: (add(c, x), (x, c)), c, xs)
+        return small, pa.scan(lambda c, x: (add(c, x), c), big, xs)
+
+    compare(f, one, np.ones(70, dtype), RNG.integers(0, 2, 6).astype(dtype))
+
+
+def test_carries_that_change_places():
+    f = lambda a, b, p, q: (
+        pa.scan(lambda c, x: ((c[1], c[0] + x), c[0]), (a, b), np.arange(5.0)),
+        pa.scan(lambda c, x: ((c[1], c[0] + x), c[0]), (p, q), np.arange(4.0)),
+    )
+    compare(f, 1.0, 2.0, RNG.normal(size=50), RNG.normal(size=50))
+
+
+def test_a_carry_that_stays_and_results_that_are_arguments():
+    f = lambda a, p: pa.scan(lambda c, x: ((c[0], c[1] * x), (c[0], x, 1.0)), (p, a), np.arange(1.0, 4.0))
+    compare(f, 2.0, RNG.normal(size=50))
+
+
+def test_no_steps():
+    f = lambda c, p, xs: (pa.scan(lambda c, x: (c + x, c), c, xs), pa.scan(lambda c, x: (c + x, c), p, xs))
+    compare(f, 1.0, RNG.normal(size=50), np.zeros(0))
+    compare(lambda x: pa.while_loop(lambda c: c[0] < 0, lambda c: (c[0] + 1, c[1] * 2), (0, x)), RNG.normal(size=50))
+
+
+def test_writes_in_place():
+    """A table that is filled from what is there already; the argument stays as it was."""
+    table = RNG.normal(size=200)
+    before = table.copy()
+    fill = lambda i, x: pa.at(x, i).set(x[i - 1] * 0.5 + x[i] * x[0])
+    run = compare(lambda x: pa.fori_loop(1, 200, fill, x), table)
+    np.testing.assert_array_equal(table, before)
+    np.testing.assert_array_equal(run(table)[0], run(table)[0])
+    compare(pa.grad(lambda x: pa.sum(pa.fori_loop(1, 200, fill, x) ** 2)), table)
+
+
+def test_reads_behind_a_write_see_what_was_there():
+    def step(i, state):
+        x, total = state
+        y = pa.at(x, i).set(total)
+        return y, total + x[i] + y[i]
+
+    compare(lambda x: pa.fori_loop(0, 50, step, (x, 0.5)), RNG.normal(size=50))
+
+    def through_another_shape(i, state):
+        x, total = state
+        square = pa.reshape(x, shape=(5, 10))
+        return pa.at(x, i).set(total), total + pa.sum(square[0]) * 0.01
+
+    compare(lambda x: pa.fori_loop(0, 50, through_another_shape, (x, 0.5)), RNG.normal(size=50))
+
+
+def test_rows_of_rows():
+    inner = lambda s, row: pa.scan(lambda c, y: (pa.tanh(c + y), c), s, row)
+    f = lambda s, xs: pa.sum(pa.scan(lambda s, row: inner(s, row), s, xs)[1] ** 2)
+    for shape in SIZES[:3]:
+        compare(pa.value_and_grad(f, (0, 1)), RNG.normal(size=shape), RNG.normal(size=(4, 3)))
+
+
+def test_loops_inside_loops():
+    halve = lambda x: pa.while_loop(lambda e: pa.sum(e) > 2, lambda e: e / 2, x)
+    f = lambda x, xs: pa.scan(lambda c, a: (pa.fori_loop(0, 3, lambda i, d: halve(d + i * a), c), c), x, xs)
+    for shape in SIZES[:3]:
+        compare(f, RNG.normal(size=shape), RNG.normal(size=6))
+
+
+# ---------------------------------------------------------------------- loops with an end that is not known
+@pytest.mark.parametrize("shape", SIZES)
+def test_while_and_its_gradient(shape):
+    shrink = lambda x: pa.while_loop(lambda x: pa.sum(x * x) > 1, lambda x: pa.sin(x) * 0.9, x)
+    x = RNG.normal(size=shape) + 1
+    compare(shrink, x)
+    compare(pa.grad(lambda x: pa.sum(shrink(x))), x)
+
+
+def test_many_steps_of_unknown_number():
+    count = lambda x: pa.while_loop(lambda s: s[0] < 1000, lambda s: (s[0] + 1, s[1] * pa.cos(s[1])), (0, x))[1]
+    compare(pa.grad(count), 0.3)
+    compare(pa.grad(lambda x: count(x * -1.0)), 0.0)
+
+
+def test_forward_and_backward_compiled_apart():
+    shrink = pa.jit(lambda x: pa.while_loop(lambda x: x > 1, lambda x: pa.sin(x) * x / 2, x))
+    for x in (9.0, 0.5):  # and without a step
+        plain = pa.grad(lambda x: pa.while_loop(lambda x: x > 1, lambda x: pa.sin(x) * x / 2, x))(x)
+        np.testing.assert_allclose([pa.grad(shrink)(x), pa.jit(pa.grad(shrink))(x)], [plain, plain], rtol=1e-12)
+
+
+# ---------------------------------------------------------------------- choices and recursion
+@pytest.mark.parametrize("shape", SIZES)
+def test_choices(shape):
+    three = lambda i, x: pa.switch(i, [lambda: x * 2, lambda: x, lambda: x - 1])
+    f = lambda i, x: (pa.cond(i > 1, lambda: pa.exp(-x * x), lambda: x), three(i, x))
+    for i in range(4):
+        compare(f, np.int64(i), RNG.normal(size=shape))
+    compare(pa.grad(lambda x: pa.sum(f(pa.astype(pa.sum(x) > 0, dtype="int64") + 1, x)[0])), RNG.normal(size=shape))
+
+
+@pa.jit
+def factorial(r, x):
+    return pa.cond(x <= 1, lambda: r, lambda: factorial(r * x, x - 1))
+
+
+@pa.jit
+def fibonacci(n):
+    return pa.cond(n < 2, lambda: n, lambda: fibonacci(n - 1) + fibonacci(n - 2))
+
+
+@pa.jit
+def total(n, x):
+    return pa.cond(n <= 0, lambda: x, lambda: total(n - 1, x + n))
+
+
+def test_recursion():
+    assert float(factorial(1.0, 5.0)) == 120
+    compare(lambda x: factorial(1.0, x), 6.5)
+    compare(pa.grad(lambda x: factorial(1.0, x)), 6.5)
+    compare(lambda n: fibonacci(n) + fibonacci(n + 1), np.int64(10))
+    compare(lambda xs: pa.scan(lambda c, x: (factorial(1.0, x) - c, c), 0.0, xs)[1], np.arange(7.0))
+    compare(lambda x: total(3, x), RNG.normal(size=5))
+
+
+def test_recursion_deeper_than_the_stack_goes_on():
+    assert float(total(30_000, 0.5)) == 30_000 * 30_001 / 2 + 0.5
+
+
+# ---------------------------------------------------------------------- what goes wrong
+def test_an_index_out_of_range_is_the_error_of_the_operation():
+    table = RNG.normal(size=10)
+    f = lambda t, i: pa.scan(lambda c, k: (c + t[k], t[k]), 0.0, i)
+    run = compare(f, table, np.array([1, -10, 9]))
+    with pytest.raises(IndexError, match="out of"):
+        run(table, np.array([1, 10, 9]))
+    walk = compare(lambda t, i: pa.while_loop(lambda s: t[s] > -5.0, lambda s: s + 1, i), np.append(table, -9.0), np.int64(0))
+    with pytest.raises(IndexError, match="out of"):
+        walk(np.append(table, 9.0), np.int64(0))
+
+
+def test_values_that_are_no_numbers():
+    f = lambda xs: pa.scan(lambda c, x: (pa.maximum(c, x), pa.where(c > x, c, x)), -np.inf, xs)
+    compare(f, np.array([1.0, np.nan, 3.0, -0.0, np.inf]))
+    compare(lambda x: pa.while_loop(lambda c: c > 0, lambda c: c - 1, x), np.nan)
+
+
+def test_what_acts_stays_outside():
+    seen = []
+    note = lambda c: pa.io_callback(lambda x: seen.append(float(x)), None, c)
+    f = lambda x: pa.scan(lambda c, a: (note(c), (c + a, c))[1], 0.0, x)
+    program = optimized(pa.make_ir(f)(np.arange(3.0)))
+    assert not all(is_c for is_c, _ in stretches(program.equations))
+    compiled(program)(np.arange(3.0))
+    assert seen == [0.0, 0.0, 1.0]
+
+
+def test_a_body_with_an_operation_without_c_runs_its_rest_compiled():
+    a = RNG.normal(size=(4, 4)) + 4 * np.eye(4)
+    f = lambda a, x: pa.scan(lambda c, s: (pa.linalg.solve(a, c) + pa.sin(c) * s, c[0]), x, np.arange(3.0))
+    compare(f, a, RNG.normal(size=4), whole=False)
+    small = lambda a, x: pa.while_loop(lambda c: pa.sum(c * c) > 1e-3, lambda c: pa.linalg.solve(a, c), x)
+    compare(small, a, RNG.normal(size=4), whole=False)
+    one = lambda a, x: pa.cond(x[0] > 0, lambda: pa.linalg.solve(a, x), lambda: x)
+    compare(one, a, RNG.normal(size=4), whole=False)
+
+
+def test_threads():
+    run = compare(pa.grad(lambda x: pa.while_loop(lambda x: x > 1, lambda x: pa.sin(x) * x / 2, x)), 9.0)
+    results, xs = {}, np.linspace(0.5, 30, 8)
+
+    def work(k):
+        results[k] = [float(run(np.asarray(xs[k]))[0]) for _ in range(50)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(xs))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert [results[k] for k in range(len(xs))] == [[float(run(np.asarray(x))[0])] * 50 for x in xs]

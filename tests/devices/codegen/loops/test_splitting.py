@@ -1,0 +1,92 @@
+"""Long chains of function calls run in stages over tiles, and give what they gave."""
+
+import numpy as np
+import pytest
+
+import polyad as pa
+from polyad.devices.codegen.loops import splitting
+from polyad.devices.codegen.loops.splitting import staged
+
+RNG = np.random.default_rng(0)
+
+
+def rounds(x):
+    for _ in range(10):
+        x = 0.5 * x + 0.1 * pa.sin(x)
+    return x
+
+
+def mixed(x, y):
+    """Numbers that are used many stages later, selections, several results, one value for all elements."""
+    kept, positive = x * y, x > 0.1
+    for k in range(5):
+        x = pa.where(positive, pa.tanh(x) + kept, pa.exp(-x * x) - y)
+        kept = kept + pa.cos(x) * k
+    return x, kept, positive & (kept > 0)
+
+
+def deep(x):
+    for _ in range(60):
+        x = 1.1 * pa.sin(x) + 0.1
+    return pa.sum(x * pa.exp(-x))
+
+
+@pytest.mark.parametrize("n", [3, 15, 16, 17, 63, 64, 65, 127, 1000, 200_001])
+def test_results_at_lengths_around_tiles(n):
+    f, x = pa.jit(rounds), RNG.normal(size=n)
+    np.testing.assert_allclose(f(x), rounds(x), rtol=1e-13, atol=1e-15)
+    assert ("_tile[" in pa.jit.source(f)[0]) == (n >= 15)
+
+
+@pytest.mark.parametrize("shape", [(40,), (3, 50), (7, 129)])
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_values_between_stages(shape, dtype):
+    f = pa.jit(mixed)
+    x, y = RNG.normal(size=shape).astype(dtype), RNG.normal(size=shape[-1:]).astype(dtype)
+    for a, b in zip(f(x, y), mixed(x, y), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-12 if dtype == "d" else 1e-4, atol=1e-12 if dtype == "d" else 1e-5)
+    assert "_tile[" in pa.jit.source(f)[0]
+
+
+@pytest.mark.parametrize("n", [20, 64, 500])
+def test_gradients_of_deep_chains(n):
+    f, x = pa.jit(pa.grad(deep)), RNG.normal(size=n)
+    np.testing.assert_allclose(f(x), pa.grad(deep)(x), rtol=1e-10, atol=1e-13)
+    (text,) = pa.jit.source(f)
+    assert 0 < text.count("int64_t i0 = start") <= 4 * splitting.MOST
+
+
+@pytest.mark.parametrize("n", [30, 512, 513, 2000, 300_000])
+@pytest.mark.parametrize("name", ["sum", "max", "mean", "prod", "logsumexp"])
+def test_reductions_of_chains(n, name):
+    f = lambda x: getattr(pa, name)(1.0 + 1e-3 * rounds(x))
+    g, x = pa.jit(f), RNG.normal(size=n)
+    np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
+    rows = pa.jit(lambda x: getattr(pa, name)(1.0 + 1e-3 * rounds(x), axis=1))
+    np.testing.assert_allclose(rows(np.stack([x, -x])), [f(x), f(-x)], rtol=1e-12)
+
+
+def test_places_that_are_computed_in_the_loop():
+    """What is read there is neither the same for all elements nor ready before the stage that computes the place."""
+    table, x = np.linspace(0.0, 1.0, 8), np.linspace(0.1, 3.0, 300)
+    places = np.arange(300) % 8
+    deep = lambda x: pa.sin(pa.take(table, pa.astype(pa.abs(pa.sin(pa.exp(pa.sin(x)))) * 7.0, int)) + pa.tanh(x))
+    column = lambda b: (pa.tanh(pa.at(pa.zeros((8, 1)), places).add(b)) * 0.1)[places]
+    for f, given in ((deep, x), (column, x[:, None])):
+        np.testing.assert_allclose(pa.jit(f)(given), f(given), rtol=1e-12)
+        np.testing.assert_allclose(pa.jit(f)(given), f(given), rtol=1e-12)
+
+
+def test_what_stays_one_loop():
+    loop = splitting.Loop("i0", 1000, False)
+    once = ["double v0 = x0[i0];", "double v1 = sin(v0);", "double v2 = sin(v0);", "y0[i0] = v1;", "y1[i0] = v2;"]
+    assert staged(loop, once) is None  # calls that do not wait for each other
+    chain = ["double v0 = x0[i0];", "double v1 = sin(v0);", "double v2 = sin(v1);", "y0[i0] = v2;"]
+    tiles, lines = staged(loop, chain)
+    assert tiles.length == 16 and sum(line == "#pragma omp simd" for line in lines) == 2
+    assert staged(splitting.Loop("i0", 9, False), chain) is None  # too short
+    assert staged(loop, [*chain, "if (v2 < 0) { fault = 1; }"]) is None  # statements of another kind
+    wide = [*chain[:1], *[f"double a{k} = v0 * {k};" for k in range(200)], *chain[1:-1]]
+    wide += [f"y0[i0 + {k}] = v2 * a{k};" for k in range(200)]
+    assert staged(loop, wide) is None  # too much waits between stages for the cache
