@@ -2,7 +2,7 @@
 
 `program.py` cuts a program into stretches that have C and operations that have none; `plan/` decides what lies in memory and
 what shares a pass; `loops/` writes loop nests and what is inside, `lowerings/` operations that are no plain loop, `control/`
-loops, choices and recursion around whole programs, all in the words of `text/`; `source.py` puts it together; `build/`
+loops, choices and recursion around whole programs, all in the words of `text/`; `source.py` puts it together; `toolchain/`
 compiles it, keeps it and opens it, and `calls.py` calls it. Nothing of this is loaded before the first program is compiled.
 """
 
@@ -17,7 +17,7 @@ from ..device import Device
 
 @compile_program.method
 def compile_program_on_host(program: Program, device: Device[CPU], /, *, passes=None):
-    from .build.library import standby
+    from .toolchain.library import standby
 
     with compiling(program, passes), standby():
         if program.donated and on("in_place"):

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...dispatch import isa
 from ...dsl.avals import UNKNOWN
-from .build.dynamic_loading import ffi, function, pointers
 from .text.numpy_objects import layout_known
+from .toolchain.dynamic_loading import ffi, function, pointers
 
 CALL = """\
 def call({arguments}):

@@ -12,11 +12,11 @@ from ...dispatch import isa
 from ...dsl.control.deep import deep
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.programs import Var
-from .build.library import NoCompiler, warn_once
 from .calls import Fault, caller
 from .plan.plan import elementwise
 from .program import by_operations, one_by_one, owned, started_step, stretches, with_sources
 from .text.scalars import Unsupported
+from .toolchain.library import NoCompiler, warn_once
 
 
 def compile_donating(program):

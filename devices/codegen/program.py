@@ -14,7 +14,6 @@ from ...dsl.ir.passes import optimized
 from ...dsl.ir.passes.rewriting import pure
 from ...dsl.ir.programs import Var, evaluate
 from ...dsl.libraries import Scalar
-from .build.library import Loading, NoCompiler, warn_once
 from .calls import Fault, caller
 from .control import blocks  # noqa: F401  (operations on programs become blocks)
 from .control.python_steps import STEPWISE
@@ -22,6 +21,7 @@ from .plan.plan import lowerable
 from .plan.subprograms import constants_within, in_row, literals_among
 from .source import Source, vars_of
 from .text.scalars import Unsupported
+from .toolchain.library import Loading, NoCompiler, warn_once
 from .values import values_of
 
 

@@ -2,7 +2,6 @@
 
 from ...dsl.avals import UNKNOWN
 from ...dsl.ir.programs import Var
-from .build.runtime import in_library
 from .loops.bodies import Graph
 from .loops.groups import written
 from .loops.outlining import without_repeats
@@ -12,6 +11,7 @@ from .text.indices import Buffer
 from .text.math_functions import Functions
 from .text.numpy_objects import entry
 from .text.scalars import memory_type
+from .toolchain.runtime import in_library
 
 FAULTS = ("fault = 1", "memory = 1", "failed = ")  # signs of code that may find an error
 

@@ -9,11 +9,11 @@ from ...dsl.control.deep import deep_within
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.programs import Equation, Program, Var
 from ...dsl.libraries import Scalar
-from ..codegen.build.library import warn_once
 from ..codegen.loops.reductions import SIGNS
 from ..codegen.plan import plan
 from ..codegen.program import one_by_one, stretches
 from ..codegen.source import vars_of
+from ..codegen.toolchain.library import warn_once
 from .launch import Runner, checked, device_number, taken
 from .source import CudaSource
 from .words import CudaFunctions

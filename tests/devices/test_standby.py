@@ -12,8 +12,8 @@ import pytest
 
 import polyad as pa
 from polyad.devices import standby as module
-from polyad.devices.codegen.build import library
-from polyad.devices.codegen.build.cache import Cache
+from polyad.devices.codegen.toolchain import library
+from polyad.devices.codegen.toolchain.cache import Cache
 from polyad.devices.compilers import find_compiler, flag_sets
 from polyad.devices.standby import Standby
 
@@ -191,7 +191,7 @@ def test_parts_of_a_program_are_compiled_at_the_same_time(fresh, monkeypatch):
 
 
 UNUSED = """
-from polyad.devices.codegen import library
+from polyad.devices.codegen.toolchain import library
 with library.standby():
     pass
 """
@@ -212,7 +212,7 @@ def test_nothing_is_left_in_temporary_folders(tmp_path, code):
 
 LEFT = """
 import numpy as np, polyad as pa, os, subprocess
-from polyad.devices.codegen import library
+from polyad.devices.codegen.toolchain import library
 with library.standby():
     print(library._state["standby"].process.pid, flush=True)
     os.kill(os.getpid(), 9)

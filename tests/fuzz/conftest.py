@@ -13,8 +13,8 @@ _package.install()
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory):
-    from polyad.devices.codegen.build import library
-    from polyad.devices.codegen.build.cache import Cache
+    from polyad.devices.codegen.toolchain import library
+    from polyad.devices.codegen.toolchain.cache import Cache
 
     before, library._state["cache"] = library._state["cache"], Cache(tmp_path_factory.mktemp("compiled"))
     yield

@@ -27,8 +27,8 @@ from polyad_fuzz.layouts import LAYOUTS  # noqa: E402
 
 import polyad as pa  # noqa: E402
 from polyad.devices import compilers  # noqa: E402
-from polyad.devices.codegen.build import library  # noqa: E402
-from polyad.devices.codegen.build.cache import Cache  # noqa: E402
+from polyad.devices.codegen.toolchain import library  # noqa: E402
+from polyad.devices.codegen.toolchain.cache import Cache  # noqa: E402
 
 TOGETHER = 12  # cases in one program
 LONGEST = 12  # steps of a random program

@@ -4,7 +4,7 @@
 the compiler can vectorize them; comparisons decide between values that are both computed.
 
 Truth values are put together by & and |, and a complex number is chosen part by part, never as a whole: gcc 12 confuses two
-choices that hang on the same equality of complex numbers in a loop (`build/compiler_probes.py` looks whether a
+choices that hang on the same equality of complex numbers in a loop (`toolchain/compiler_probes.py` looks whether a
 compiler does with ours).
 """
 

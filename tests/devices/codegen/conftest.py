@@ -3,8 +3,8 @@
 import pytest
 
 import polyad as pa
-from polyad.devices.codegen.build import library
-from polyad.devices.codegen.build.cache import Cache
+from polyad.devices.codegen.toolchain import library
+from polyad.devices.codegen.toolchain.cache import Cache
 
 
 @pytest.fixture(scope="session")

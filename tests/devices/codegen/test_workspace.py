@@ -7,7 +7,7 @@ import pytest
 
 import polyad as pa
 from polyad.devices.codegen import workspace
-from polyad.devices.codegen.build import dynamic_loading, library
+from polyad.devices.codegen.toolchain import dynamic_loading, library
 from polyad.devices.compilers import find_compiler
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no compiler")

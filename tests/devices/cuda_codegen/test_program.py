@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 import polyad as pa
 from polyad.devices import to_device
-from polyad.devices.codegen.build import library
+from polyad.devices.codegen.toolchain import library
 from polyad.devices.cuda_codegen import launch
 from polyad.devices.cuda_codegen.program import Compiled, lowerable
 from polyad.devices.cuda_codegen.source import CudaSource

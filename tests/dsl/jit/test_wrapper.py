@@ -705,7 +705,7 @@ def test_donation_corrupts_nothing(f):
 
 def test_without_a_compiler(monkeypatch):
     from polyad.devices.codegen import program
-    from polyad.devices.codegen.build import library
+    from polyad.devices.codegen.toolchain import library
 
     def none(*args):
         raise library.NoCompiler("there is none")
