@@ -13,7 +13,7 @@ PROGRAM = """
 import hashlib, os, threading
 import numpy as np
 import polyad as pa
-from polyad.devices.codegen import groups
+from polyad.devices.codegen.loops import groups
 
 groups.PARALLEL = 1000  # small arrays are shared, too
 x = np.random.default_rng(0).normal(size=(301, 157))
@@ -76,7 +76,8 @@ def test_gcc_calls_the_pool():
         pytest.skip("another compiler, whose threads are OpenMP's")
     assert "-DPOOL" in flag_sets(words)[0]
     code = (
-        "import numpy as np, polyad as pa; from polyad.devices.codegen import groups, library; groups.PARALLEL = 10; "
+        "import numpy as np, polyad as pa; from polyad.devices.codegen.loops import groups; groups.PARALLEL = 10; "
+        "from polyad.devices.codegen.toolchain import library; "
         "pa.jit(lambda x: pa.sin(x) * 2)(np.ones(1000)); print(len(library._openmp), library._functions.cache_info().currsize)"
     )
     answer = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=100)
