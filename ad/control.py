@@ -4,10 +4,10 @@ an operation runs forward now, keeps what it needs, and runs back later."""
 from ..dispatch import Array, captured, check_runs
 from ..dsl.axes import enclosing_axes
 from ..dsl.card import programs_in
+from ..dsl.control.batching import meets
 from ..dsl.control.call import call
-from ..dsl.control.deep import deep_within, fill, quiet, remembered, unfinished, with_used
-from ..dsl.control.lanes import meets
 from ..dsl.control.lifting import Lift
+from ..dsl.control.self_calls import deep_within, fill, quiet, remembered, unfinished, with_used
 from ..dsl.control.subprograms import avals_out, decided, flat_program, lifted, subprogram, with_outputs
 from ..dsl.ir.partitioning import partition_program
 from ..dsl.ir.programs import Var, evaluate

@@ -5,9 +5,9 @@ import operator
 import numpy as np
 
 from ..dispatch import Array, DTypeError, Layer, MethodError, ShapeError, StructureError, describe, is_container, isa, tree
+from ..dsl.array_libraries import bottom
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.layers.tracing import Traced, as_array
-from ..dsl.libraries import bottom
 from ..dsl.ops.create import beside, ones_like, zeros_like
 from .rules.from_cards import NoTangent, match_dtype
 

@@ -11,11 +11,11 @@ import numpy as np
 from ..dispatch import ConcreteValueError, DTypeError, Remembered, Run, StructureError, describe, isa, tree
 from ..dsl import any as any_of
 from ..dsl import multiply, not_equal
+from ..dsl.array_libraries import Scalar
 from ..dsl.avals import Aval, aval_of
 from ..dsl.ir.programs import Equation, Program, Var, evaluate, without_dead_code
 from ..dsl.layers.batching import concrete, lanes_of
 from ..dsl.layers.tracing import Traced, TraceRun
-from ..dsl.libraries import Scalar
 from ..dsl.mutation_checks import check_sealed
 from ..dsl.ops.arithmetic import masked_product
 from ..dsl.ops.create import zeros_like

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..dispatch import ConcreteValueError, Layer, Run, StructureError, check_runs, invoke, settled, several, snapshot
 from ..dsl.control.cond import choice
-from ..dsl.control.deep import deep
 from ..dsl.control.lifting import Lift
+from ..dsl.control.self_calls import deep
 from ..dsl.control.subprograms import lifted, subprogram
 from ..dsl.ir.programs import evaluate
 from ..dsl.layers.tracing import in_trace

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from ..dispatch import CUDA, HostArray, isa, lazy_libraries, register_device_of
-from ..dsl.libraries import creator, host_copy
+from ..dsl.array_libraries import creator, host_copy
 from .cuda_codegen import install_call
 from .device import Device, place, register_devices
 from .kernels import common_kernels, install_kernels, operand, unordered_writes

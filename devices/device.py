@@ -8,11 +8,11 @@ from and to the host (`@place.method` for a NumPy array and `Device[NPU]`, `@hos
 import numpy as np
 
 from ..dispatch import CPU, Container, DeviceKind, DeviceMismatchError, Layer, PolyadError, describe, generic, isa, tree
-from ..dispatch.kinds import lookup_device_of, lookup_kind
+from ..dispatch.device_kinds import lookup_device_of, lookup_kind
+from ..dsl.array_libraries import Scalar, bottom, creator, host_copy, namespace
 from ..dsl.card import case, linear, normal
 from ..dsl.ir.compiling import compile_program
 from ..dsl.ir.programs import Program, evaluate
-from ..dsl.libraries import Scalar, bottom, creator, host_copy, namespace
 
 
 class DeviceError(PolyadError, ValueError):

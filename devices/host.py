@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dispatch import CPU, HostArray
 from ..dsl import operations
-from ..dsl.libraries import creator
+from ..dsl.array_libraries import creator
 from .device import Device, place
 from .kernels import common_kernels, install_kernels, small_broadcast
 from .linear_algebra import linear_algebra_kernels

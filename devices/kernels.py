@@ -16,8 +16,8 @@ import numpy as np
 from ..dispatch import Array, AxisError, DTypeError, HostArray, LinAlgError, PolyadError, ShapeError, describe, isa
 from ..dispatch.layers import ArrayMeta
 from ..dsl import operations
+from ..dsl.array_libraries import Scalar
 from ..dsl.avals import shape_of
-from ..dsl.libraries import Scalar
 from ..dsl.ops.indexing import join_index, result_aval
 from .order import order_kernels
 

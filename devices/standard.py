@@ -4,8 +4,8 @@ The standard asks that `device=` takes what `x.device` is, and NumPy's arrays sa
 """
 
 from ..dispatch import Container, DeviceMismatchError, Layer
+from ..dsl.array_libraries import bottom, creator, namespace
 from ..dsl.inspection import NamespaceInfo
-from ..dsl.libraries import bottom, creator, namespace
 from .device import HOST, Device, DeviceError, available_devices, device_of, to_device, usable
 
 
@@ -19,7 +19,7 @@ def creator_named(device: str, /):
     """`zeros(3, device="cuda:0")`: the creation functions of the device of this name."""
     if isinstance(device, Device):
         raise DeviceMismatchError(
-            f"creator: nothing is known about {device}; register its library, @polyad.dsl.libraries.creator.method"
+            f"creator: nothing is known about {device}; register its library, @polyad.dsl.array_libraries.creator.method"
         )
     return creator(usable(device))
 

@@ -2,7 +2,7 @@
 
 from . import tree
 from .callers import is_library
-from .calls import step, stepping, unwatch, users_code, watch, watchers
+from .call_watchers import step, stepping, unwatch, users_code, watch, watchers
 from .effects import Remembered, Replayed, effect_name, effects_are_kept
 from .containers import Container, Tangent, array_type, as_tangent, batch_axis, densify, is_container
 from .errors import (
@@ -37,7 +37,7 @@ from .errors import (
 )
 from .generic import Method, all_generics, clear_all, generic
 from .introspect import ambiguities, methods, methodswith, table, which
-from .kinds import CPU, CUDA, DeviceKind, On, register_device_of, register_kind
+from .device_kinds import CPU, CUDA, DeviceKind, On, register_device_of, register_kind
 from .layers import (
     Array,
     HostArray,
@@ -57,10 +57,10 @@ from .layers import (
     snapshot,
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
-from .questions import dtype_of, is_number, ndim_of, shape_of
+from .shapes_dtypes import dtype_of, is_number, ndim_of, shape_of
 from .next_methods import call_next, invoke
 from .resolve import lazy_libraries
 from .rule_methods import RuleTable
-from .standing import PlainMembers, isa
+from .type_tests import PlainMembers, isa
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -10,7 +10,7 @@ from . import tree
 from .callers import warn
 from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
 from .layers import Array
-from .standing import isa
+from .type_tests import isa
 
 _mode = ContextVar("polyad_densify", default="warn")
 

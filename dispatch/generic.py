@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import plum
 
+from .device_kinds import On
 from .entries import entry_source
 from .errors import MethodError, PolyadError, RegistrationError, type_name
-from .kinds import On
 from .signatures import declared, parts
 
 _all = weakref.WeakSet()  # every Generic, for invalidation and introspection
@@ -87,8 +87,8 @@ class Generic:
     # put here by resolve.py, which is built on this page
     resolve = None  # function(generic, types, args) -> target
     prepare = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
-    check = None  # put here by replacing.py: function(generic, name, types, varargs) that refuses a method no call reaches
-    replaced = None  # put here by replacing.py: function(old, new) that is told of a method that takes another's place
+    check = None  # put here by replaced_methods.py: function(generic, name, types, varargs), refuses a method no call reaches
+    replaced = None  # put here by replaced_methods.py: function(old, new) that is told of a method that takes another's place
     follow = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
     rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)
     registered = 0  # methods registered so far, of all generic functions

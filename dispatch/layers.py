@@ -17,10 +17,10 @@ from operator import attrgetter
 import numpy as np
 
 from .callers import caller, is_library
+from .error_causes import caught, explain, reason
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
 from .generic import clear_all
-from .refusals import caught, explain, reason
-from .standing import PlainMembers, Standing, set_class
+from .type_tests import PlainMembers, Standing, set_class
 
 _innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _lock = threading.Lock()
@@ -86,7 +86,7 @@ def _while_open(concrete):
 
 class LayerMeta(ArrayMeta):
     """Of classes that show `collections.abc` none of its methods: whether a value can be iterated over its number of axes says,
-    so that the class of the plain value in its place is asked (standing.py)."""
+    so that the class of the plain value in its place is asked (type_tests.py)."""
 
     __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})
 
@@ -101,7 +101,7 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
     kept beyond the operation at hand (on a tape, in another layer, among the results) is a `snapshot`.
     """
 
-    # memory: with which values it shares elements, kept by dsl/sharing.py; root: of what it is the root, by dsl/roots.py
+    # memory: with which values it shares elements, kept by dsl/aliasing.py; root: of what it is the root, by dsl/roots.py
     __slots__ = ("__weakref__", "memory", "root")
     state = ()  # the slots that make up the value
     restate = None  # function(self, other): take over the other's slots
@@ -151,7 +151,7 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         raise NotImplementedError
 
     def standing(self):
-        """The class of the plain value in whose place it is, for Python's type tests (standing.py)."""
+        """The class of the plain value in whose place it is, for Python's type tests (type_tests.py)."""
         below = self.below
         return below.standing() if Layer in type(below).__mro__ else type(below)
 

@@ -11,7 +11,7 @@ import numpy as np
 from .containers import Container
 from .errors import PromotionError, RegistrationError, describe, type_name
 from .generic import generic
-from .replacing import announce
+from .replaced_methods import announce
 
 _rules = {}  # (type, type) -> common type
 _cache = {}  # (type, type) -> common type, both ways round

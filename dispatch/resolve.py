@@ -15,10 +15,10 @@ import numpy as np
 import plum
 
 from .containers import Container, densified
+from .device_kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
 from .errors import AmbiguousMethodError, MissingRuleError, ShapeError, type_name
 from .explain import ambiguous, no_method
 from .generic import Generic
-from .kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
 from .layers import Array, Layer, captured, current_depth, settled, several, snapshot
 from .order import make_signature, subclass_token
 from .signatures import parts

@@ -8,13 +8,13 @@ import inspect
 
 import numpy as np
 
+from .device_kinds import common_device, lookup_kind
 from .errors import RegistrationError
 from .generic import Generic
-from .kinds import common_device, lookup_kind
 from .layers import Array
 from .order import subclass_token
 from .resolve import lookup
-from .standing import isa
+from .type_tests import isa
 
 LEADING = {"jvp": ("dxs", "y"), "vjp": ("ct", "y")}
 

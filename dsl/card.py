@@ -44,9 +44,9 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from ..dispatch import RegistrationError, RuleTable, generic
-from ..dispatch.replacing import announce
+from ..dispatch.replaced_methods import announce
+from .declaration_checks import check_facts, check_known, check_partials, check_rule
 from .families import FAMILIES
-from .forms import check_facts, check_known, check_partials, check_rule
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
 

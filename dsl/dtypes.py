@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dispatch import Array, DTypeError, describe
+from .array_libraries import Scalar
 from .avals import dtype_of, is_number
-from .libraries import Scalar
 
 bool = np.bool
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..dispatch import Layer, isa, tree
 from ..dsl.jit.contents import BUFFERS, SETS, bits, holds, parts
+from ..dsl.jit.globals import Search
 from ..dsl.jit.libraries import is_constant
-from ..dsl.jit.search import Search
 from .checksums import checksum, layers
-from .marks import leaves_of
+from .fingerprints import leaves_of
 from .structures import name_of, told
 
 UNNAMED = ("f", "function", "self", "leaf", "get", "itself")  # steps of a path that say nothing to the user

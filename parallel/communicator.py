@@ -15,8 +15,8 @@ from .buffers import carrier, host_array, private_copy, reduction
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError
 from .exit_hooks import ExitHooks
 from .guard import Guard, Signature, setting
-from .links import MPILink, OneProcess
 from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
+from .transport import MPILink, OneProcess
 from .waiting import wait
 
 __all__ = ["Communicator", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "RankError", "world"]

@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 
-from .family import mark
+from .launched_process import mark
 from .mpi_library import launched_size, take_over_the_end
 
 PATIENCE = 5  # seconds that starting MPI, only to end the job, may take

@@ -13,7 +13,7 @@ import numpy as np
 from ..dispatch.callers import caller
 from . import board as boards
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout
-from .owners import Owners
+from .ownership import Owners
 from .waiting import wait
 
 _CACHED_SIGNATURES = 4096
@@ -66,7 +66,7 @@ class Guard:
 
     Made by all ranks together; `check`, `deadline` and `end_deadline` (seconds) come from POLYAD_COLLECTIVE_CHECK,
     POLYAD_DEADLINE and POLYAD_END_DEADLINE and must be the same on all ranks. `owners`: which thread may make collectives
-    now (owners.py).
+    now (ownership.py).
     """
 
     def __init__(self, MPI, control, board):

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-from .family import is_child
+from .launched_process import is_child
 
 START_SECONDS = 10   # a busy machine: 0.2 s (MPICH) and 1.3 s (Open MPI) were measured on a quiet one
 _LAUNCHERS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")

@@ -35,8 +35,8 @@ from .closures import Watch, substituted
 from .collectives import Blocks, first, gather, split, total, vary
 from .communicator import world
 from .errors import CollectiveError
+from .fingerprints import differing, marks
 from .guard import call_site
-from .marks import differing, marks
 from .structures import told
 
 

@@ -168,7 +168,7 @@ def test_files_name_no_machine():
     assert not found, "\n".join(found)
 
 
-# Classes of plain values, one of which a followed value stands for: `isinstance` would answer for that (dispatch/standing.py).
+# Classes of plain values, one of which a followed value stands for: `isinstance` (dispatch/type_tests.py).
 PLAIN = {"ndarray", "generic", "number", "integer", "floating", "bool_", "float", "int", "complex", "bool"}
 OWNERS = {"np", "numbers", "cupy", "xp"}
 

@@ -19,7 +19,7 @@ from ...dispatch import (
     snapshot,
     tree,
 )
-from ...dispatch.calls import users_code
+from ...dispatch.call_watchers import users_code
 from ...dsl import composite
 from ...dsl.ir.programs import Equation, Program, Var, evaluate
 from ...dsl.ir.source import expression, tuple_of

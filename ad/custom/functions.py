@@ -12,10 +12,10 @@ from contextlib import suppress
 import numpy as np
 
 from ...dispatch import Layer, MissingRuleError, RegistrationError, StructureError, describe, isa, tree
-from ...dispatch.calls import users_code
+from ...dispatch.call_watchers import users_code
 from ...dsl import add
 from ...dsl.arrays import Zeros
-from ...dsl.forms import misfit, place
+from ...dsl.declaration_checks import misfit, place
 from ...dsl.ops.create import zeros_like
 from ..inputs import NoTangent, check_callable, inexact, scalar, title
 from .call import bind

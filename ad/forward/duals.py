@@ -3,7 +3,7 @@
 from functools import partial
 
 from ...dispatch import Layer, Run, captured, check_level, check_runs, settled, several, snapshot
-from ...dispatch.standing import set_class
+from ...dispatch.type_tests import set_class
 from ...dsl.avals import dtype_of
 from ...dsl.debug.conventions import look_for_lost, say
 from ...dsl.layers.batching import concrete

@@ -7,9 +7,9 @@ made for it and may write to.
 import numpy as np
 
 from ...dispatch import isa
+from ...dsl.array_libraries import bottom
 from ...dsl.avals import aval_of
 from ...dsl.layers.tracing import Traced
-from ...dsl.libraries import bottom
 from ..rules.residuals import light, like, parts_of, total
 
 

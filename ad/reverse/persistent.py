@@ -7,7 +7,7 @@ nothing follows them any more they are what they hold: operations, `print`, `flo
 import numpy as np
 
 from ...dispatch import isa, settled
-from ...dispatch.refusals import questions
+from ...dispatch.error_causes import questions
 from ...dsl.numpy_calls.array_methods import OF_MEMORY
 from .tape import Reverse
 

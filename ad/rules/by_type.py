@@ -5,8 +5,8 @@ import numpy as np
 from ...dispatch import Container, MissingRuleError, RegistrationError, describe, type_name
 from ...dispatch.explain import no_method
 from ...dispatch.resolve import choose, lookup
+from ...dsl.array_libraries import bottom
 from ...dsl.card import operations
-from ...dsl.libraries import bottom
 from .from_cards import NoTangent, has_forward, has_reverse
 
 

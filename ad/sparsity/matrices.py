@@ -11,9 +11,9 @@ import numpy as np
 
 from ...dispatch import ConcreteValueError, DTypeError, Layer, ShapeError, SparsityError, describe, tree
 from ...dsl import concatenate, getitem, ravel, vmap
+from ...dsl.array_libraries import asarray_like
 from ...dsl.avals import dtype_of, shape_of
 from ...dsl.layers.batching import concrete
-from ...dsl.libraries import asarray_like
 from ...dsl.ops.create import zeros_like
 from ..inputs import inexact, title
 from ..sweeps import push, record, tangent_of

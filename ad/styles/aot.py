@@ -13,12 +13,12 @@ import numpy as np
 
 from ...dispatch import DTypeError, Layer, PerformanceWarning, ShapeError, StructureError, describe, settled, tree
 from ...dispatch.callers import warn
+from ...dsl.array_libraries import Scalar, bottom
 from ...dsl.avals import aval_of, is_number
 from ...dsl.ir.partitioning import cheap, partition_program
 from ...dsl.ir.programs import Program, Var, evaluate, without_dead_code
 from ...dsl.layers.batching import lanes_of
 from ...dsl.layers.tracing import Traced, TraceRun
-from ...dsl.libraries import Scalar, bottom
 from ...dsl.mutation_checks import check_sealed
 from ..custom.functions import custom_vjp
 from ..derived import jvp

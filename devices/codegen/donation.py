@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from ...dispatch import isa
-from ...dsl.control.deep import deep
+from ...dsl.control.self_calls import deep
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.programs import Var
 from .calls import Fault, caller

@@ -4,16 +4,16 @@ import numpy as np
 
 from ...dispatch import Layer, isa
 from ...dsl import operations
+from ...dsl.array_libraries import Scalar
 from ...dsl.axes import resolved
-from ...dsl.control.deep import deep, run_deep
-from ...dsl.control.lanes import names_axis
+from ...dsl.control.batching import names_axis
+from ...dsl.control.self_calls import deep, run_deep
 from ...dsl.debug.nans import checking
 from ...dsl.ir.failures import may_fail
 from ...dsl.ir.pass_selection import PASSES, chosen, using
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.passes.rewriting import pure
 from ...dsl.ir.programs import Var, evaluate
-from ...dsl.libraries import Scalar
 from .calls import Fault, caller
 from .control import blocks  # noqa: F401  (operations on programs become blocks)
 from .control.python_steps import STEPWISE

@@ -1,8 +1,8 @@
 """CUDA code for programs: the expressions and statements of the C code for the host, in kernels that CuPy compiles.
 
 `program.py` cuts a program into stretches that have kernels and operations that have none, which run by CuPy's functions;
-`source.py` puts a stretch together from the host's plan (`..codegen`); `kernels.py`, `reductions.py`, `writes.py` and `rows.py`
-write kernels; `words.py` and `prelude.py` say what CUDA C++ says otherwise than C; `launch.py` runs them.
+`source.py` puts a stretch together from the host's plan (`..codegen`); `kernels.py`, `reductions.py`, `writes.py` and
+`fusion.py` write kernels; `math_functions.py` and `prelude.py` say what CUDA C++ says otherwise than C; `launch.py` runs them.
 
 No GPU has run this yet. NVRTC compiles the kernels in the tests, and the same text, compiled for the host with an emulation of
 blocks and threads, gives what the operations give. Not known: speed, races within a warp, the last digits of CUDA's own
@@ -12,7 +12,7 @@ functions (`sin`, `erf`). Numbers of float32 below the normal ones count as zero
 from ...dispatch import CUDA
 from ...dsl.ir.compiling import compile_program, compiling
 from ...dsl.control.call import call, call_run
-from ...dsl.control.deep import deep
+from ...dsl.control.self_calls import deep
 from ...dsl.ir.programs import Program
 from ...dsl.debug.nans import checking
 from ..device import Device

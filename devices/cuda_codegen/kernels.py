@@ -1,7 +1,7 @@
 """Kernels: the text, launch and memory of one pass over an iteration space, from a loop nest.
 
 What is inside comes from the same statements as on the host. Around them is a loop in strides of the grid; reductions are in
-`reductions.py`, writes at places that are known as the kernel runs in `writes.py`, passes that share a block in `rows.py`.
+`reductions.py`, writes at places that are known as the kernel runs in `writes.py`, passes that share a block in `fusion.py`.
 """
 
 import math
@@ -15,7 +15,7 @@ from ..codegen.loops.loops import Loop, merged, settled
 from ..codegen.loops.nests import fill
 from ..codegen.text.indices import Index
 from ..codegen.text.scalars import memory_type
-from .words import spelled
+from .math_functions import spelled
 
 THREADS = 256  # of a block
 BLOCKS = 4096  # of a grid, at most; further elements are taken in strides

@@ -3,20 +3,20 @@
 import numpy as np
 
 from ...dispatch import isa
+from ...dsl.array_libraries import Scalar
 from ...dsl.card import programs_in
 from ...dsl.control.call import call
-from ...dsl.control.deep import deep_within
+from ...dsl.control.self_calls import deep_within
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.programs import Equation, Program, Var
-from ...dsl.libraries import Scalar
 from ..codegen.loops.reductions import SIGNS
 from ..codegen.plan import plan
 from ..codegen.program import one_by_one, stretches
 from ..codegen.source import vars_of
 from ..codegen.toolchain.library import warn_once
 from .launch import Runner, checked, device_number, taken
+from .math_functions import CudaFunctions
 from .source import CudaSource
-from .words import CudaFunctions
 
 WRITES = ("concatenate", "index_set", "index_add")  # products, cumulated values and control flow are CuPy's and Python's
 VIEWS = ("transpose", "reshape", "broadcast_to", "index")  # which cost nothing where CuPy reads the result

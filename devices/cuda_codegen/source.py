@@ -9,11 +9,11 @@ from ..codegen.loops.fusion import Rows
 from ..codegen.loops.nests import Nest, Reduce
 from ..codegen.plan.plan import Plan
 from ..codegen.text.indices import Buffer
+from .fusion import in_blocks, localize, rows
 from .kernels import Names, elementwise
+from .math_functions import CudaFunctions
 from .prelude import prelude
 from .reductions import reduction
-from .rows import in_blocks, localize, rows
-from .words import CudaFunctions
 from .writes import writes
 
 

@@ -4,7 +4,7 @@ Eagerly and under derivatives they run as ordinary Python. Where the answer is n
 a map disagree) the user's functions become programs, and the call one operation with these programs among its parameters.
 """
 
-from . import lanes
+from . import batching
 from .associative import associative_scan
 from .call import call
 from .cond import cond, switch

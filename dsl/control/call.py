@@ -5,7 +5,7 @@ from ..card import opaque
 from ..ir.pass_selection import using
 from ..ir.programs import evaluate
 from ..ir.source import tuple_of
-from .deep import deep, run_deep, with_used
+from .self_calls import deep, run_deep, with_used
 from .subprograms import avals_out, check_arguments, lanes_out, sources_of, with_outputs
 
 

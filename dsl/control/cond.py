@@ -12,8 +12,8 @@ from ..layers.tracing import in_trace
 from ..ops.arithmetic import maximum, minimum
 from ..ops.complex import astype
 from ..ops.shape import broadcast_to
-from .deep import with_used
-from .recursion import CallsItself, choosing, finished, under_way
+from .recursion_check import CallsItself, choosing, finished, under_way
+from .self_calls import with_used
 from .subprograms import (
     alike,
     answered,

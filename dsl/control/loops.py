@@ -3,15 +3,15 @@
 import numpy as np
 
 from ...dispatch import Array, DTypeError, ShapeError, describe, tree
+from ..array_libraries import bottom
 from ..avals import Aval, aval_of, dtype_of, is_number, shape_of
 from ..card import opaque
 from ..ir.programs import Var, evaluate
 from ..ir.source import tuple_of
 from ..layers.batching import concrete
-from ..libraries import bottom
-from .backward import forward_steps
 from .carries import Carry
 from .lifting import fixpoint
+from .loop_gradients import forward_steps
 from .scan import rows_out, scanned, stacked, steps_of
 from .subprograms import (
     as_numbers,

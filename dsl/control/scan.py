@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...dispatch import Array, ShapeError, StructureError, describe, is_container, isa, tree
+from ..array_libraries import bottom
 from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, shape_of
 from ..axes import Stacked
 from ..card import opaque
@@ -10,13 +11,12 @@ from ..ir.programs import Var, evaluate
 from ..ir.source import tuple_of
 from ..layers.batch_axes import lanes_taken, stacked_tree
 from ..layers.batching import lanes_of
-from ..libraries import bottom
 from ..ops.create import zeros_like
 from ..ops.lengths import of_one_length
 from ..ops.shape import concatenate, moveaxis, stack
-from .backward import forward_steps
 from .carries import Carry
 from .lifting import fixpoint
+from .loop_gradients import forward_steps
 from .subprograms import as_numbers, avals_out, check_arguments, check_carry, in_python, lanes_out, recording, subprogram
 
 

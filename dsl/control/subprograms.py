@@ -6,13 +6,13 @@ What a function reads from outside becomes arguments of the operation, so each l
 import numpy as np
 
 from ...dispatch import Array, Layer, ShapeError, StructureError, check_runs, isa, layers_of, open_runs
+from ..array_libraries import Scalar, asarray_like
 from ..avals import UNKNOWN, Aval, aval_of, dtype_of, is_number, number_kind
 from ..axes import find_axis
 from ..card import operations
 from ..ir.programs import Equation, Program, Var, without_dead_code
 from ..layers.batching import Batched, lanes_of
 from ..layers.tracing import NeedsPython, Traced, TraceRun, identity
-from ..libraries import Scalar, asarray_like
 from ..ops.arithmetic import multiply
 from ..ops.compare import logical_and
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...dispatch import ConventionError, ConventionWarning, Layer, layers_of
 from ...dispatch.callers import warn
+from ..array_libraries import bottom, host_copy
 from ..layers.tracing import Traced
-from ..libraries import bottom, host_copy
 from ..roots import watchers
 
 _raises = ContextVar("polyad_debug_conventions", default=False)

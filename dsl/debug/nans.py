@@ -26,9 +26,9 @@ from ...dispatch import (
     watch,
 )
 from ...dispatch.callers import caller
+from ..array_libraries import host_copy
 from ..ir.programs import inspectors
 from ..layers.batching import Batched
-from ..libraries import host_copy
 from ..ops.compare import isinf, isnan
 
 _setting = ContextVar("polyad_debug_nans", default=None)

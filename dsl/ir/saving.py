@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from ...dispatch import Layer, StructureError, isa, tree
+from ..array_libraries import host_copy
 from ..avals import Aval, is_number
 from ..axes import AxisName
 from ..card import operations, outside
 from ..effects import Print
-from ..libraries import host_copy
 from ..ops.effects import EachLane
 from ..ops.indexing import Slice
 from .inlining import inlined

@@ -11,9 +11,9 @@ import sys
 import numpy as np
 
 from ...dispatch import ConcreteValueError, Layer, isa
+from ..array_libraries import host_copy
 from ..avals import Aval, infer, is_number
 from ..card import programs_in
-from ..libraries import host_copy
 from ..ops.indexing import Slice
 from .inlining import inlined
 

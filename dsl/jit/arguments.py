@@ -7,12 +7,12 @@ import numpy as np
 
 from ...dispatch import Layer, StructureError, isa, layers_of, type_name
 from ...dispatch import tree as pytree
+from ..array_libraries import bottom
 from ..avals import aval_of, is_number, standing_of
 from ..ir.programs import Var
 from ..layers.batching import lanes_of
-from ..libraries import bottom
 from .contents import holds
-from .reads import Held, exact
+from .globals_key import Held, exact
 
 LARGEST = 2**63
 

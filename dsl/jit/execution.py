@@ -6,21 +6,21 @@ from ...dispatch import MutationError, PolyadError
 from ...dispatch import tree as pytree
 from ...dispatch.callers import is_library, warn
 from ...dispatch.errors import PerformanceWarning
+from ..array_libraries import Scalar
 from ..ir.pass_selection import using
 from ..ir.programs import Var
 from ..layers.batching import concrete
 from ..layers.tracing import Traced
-from ..libraries import Scalar
-from .adoption import Adoption, NotFollowed
 from .arguments import Static, is_array, objects_among
-from .guarded import called
-from .paths import path_function
-from .reads import looked_up
+from .captured_arrays import Adoption, NotFollowed
+from .globals_key import looked_up
 from .recursion import under_way
 from .results import Results
 from .run import JitRun, answer_key
 from .segments import run_segment
 from .statics import key_of
+from .tree_code import path_function
+from .try_blocks import called
 from .writes import RETURN, Before
 
 UNKNOWN = object()  # before the function has returned

@@ -9,8 +9,8 @@ import types
 import numpy as np
 
 from ...dispatch import is_library, isa
-from .attributes import own
 from .contents import holds
+from .places import own
 
 LIBRARY = __name__.partition(".")[0]  # this one
 # Constants of modules that do not list their names

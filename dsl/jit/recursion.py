@@ -10,15 +10,15 @@ from contextvars import ContextVar
 
 from ...dispatch import StructureError, open_runs
 from ...dispatch import tree as pytree
+from ..array_libraries import bottom
 from ..avals import aval_of, is_number
 from ..control.call import call
-from ..control.deep import fill, unfinished
-from ..control.recursion import DEEPEST, Unfinished, afresh
+from ..control.recursion_check import DEEPEST, Unfinished, afresh
+from ..control.self_calls import fill, unfinished
 from ..control.subprograms import as_array, as_numbers, flat_program, number_type, settled
 from ..ir.programs import Var, without_dead_code
 from ..layers.batching import lanes_of
 from ..layers.tracing import NeedsPython, Traced, TraceRun, identity
-from ..libraries import bottom
 from .arguments import Static, is_array, kind_of
 
 PASSES = 10

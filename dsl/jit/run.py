@@ -19,11 +19,11 @@ from ..layers.batching import concrete
 from ..layers.tracing import Traced, TraceRun, identity
 from ..layers.weak_types import operator_of
 from ..ops.effects import same_function
-from .adoption import NotFollowed
-from .guarded import caught
-from .reads import view_of
+from .captured_arrays import NotFollowed
+from .globals_key import view_of
 from .results import Fixed, Fresh, result
 from .segments import DEPTH, FINE, LIMIT, Segment, is_kept, outcome, run_step
+from .try_blocks import caught
 
 NUMBERS = (float, int, bool, complex)
 

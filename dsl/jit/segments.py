@@ -12,7 +12,7 @@ from ..control.call import call
 from ..ir.failures import may_fail
 from ..ir.passes.rewriting import single
 from ..ir.programs import Equation, Program, Var, evaluate, without_dead_code
-from .reads import exact
+from .globals_key import exact
 
 LIMIT, DEPTH = 128, 48  # segments of one tree, and questions on one path, beyond which the function runs eagerly
 

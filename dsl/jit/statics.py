@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 
 from ...dispatch import Container, Layer, isa
-from .attributes import own, slots_of
-from .changing import ARGUMENT, Doubt, changing
 from .contents import BUFFERS, SETS, WRAPPERS, Same, bits, holds, wrapped
+from .impure import ARGUMENT, Doubt, changing
 from .libraries import plain
+from .places import own, slots_of
 from .type_methods import reading
 
 FUNCTIONS = (types.FunctionType, types.MethodType, partial)

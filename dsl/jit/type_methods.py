@@ -8,9 +8,9 @@ import numpy as np
 from ...dispatch import Container, all_generics
 from ...dispatch.generic import Generic
 from ...dispatch.signatures import parts
-from .attributes import MISSING, behind, content
 from .bytecode import facts
 from .libraries import LIBRARY, installed, is_ours
+from .places import MISSING, behind, content
 
 _known = weakref.WeakKeyDictionary()  # class of arrays -> (how many methods had been registered, those that read data)
 

@@ -13,18 +13,18 @@ from ..axes import enclosing_axes
 from ..debug.nans import checking
 from ..ir.pass_selection import checked
 from ..layers.tracing import in_trace
-from .adoption import Adoption, NotFollowed
 from .arguments import Arguments, fits, is_array, kind_of, objects_among, stepwise, variable_for
-from .changing import Doubt
+from .array_escape import only_met
+from .captured_arrays import Adoption, NotFollowed
+from .disable import switched, switches
 from .execution import execute, shorten
-from .quick import MISS, quick_entry
-from .reads import Held, Reads, label_of, state
+from .fast_call import MISS, quick_entry
+from .globals_key import Held, Reads, label_of, state
+from .impure import Doubt
+from .outside_arrays import LARGE, OFTEN, PATIENCE, alike
 from .recursion import call_in_trace
 from .segments import Tree
 from .statics import changeable, key_of
-from .steering import only_met
-from .switch import switched, switches
-from .watching import LARGE, OFTEN, PATIENCE, alike
 from .writes import KEPT
 
 MOST = 256  # kinds of arguments that are kept

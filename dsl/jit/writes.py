@@ -6,11 +6,11 @@ when it is traced.
 from collections import deque
 
 from ..layers.tracing import Traced
-from .changing import NOISE, draw_again, drawn
 from .contents import Same, holds
-from .reads import label_of, state
+from .globals_key import label_of, state
+from .impure import NOISE, draw_again, drawn
+from .outside_arrays import Watch
 from .results import result
-from .watching import Watch
 
 RETURN = "return the new value"
 KEPT = "return what is to be kept, or use polyad.io_callback"

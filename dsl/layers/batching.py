@@ -21,9 +21,9 @@ from ...dispatch import (
     several,
     snapshot,
 )
+from ..array_libraries import asarray_like, host_copy
 from ..avals import check_lanes, dtype_of, is_number, ndim_of, shape_of
 from ..axes import Stacked, find_axis
-from ..libraries import asarray_like, host_copy
 from ..ops.create import arange_like
 from ..ops.indexing import index
 from ..ops.shape import broadcast_to, concatenate

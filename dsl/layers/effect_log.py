@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..array_libraries import asarray_like
 from ..avals import shape_of
 from ..axes import Stacked
-from ..libraries import asarray_like
 from ..ops.indexing import index
 from ..ops.shape import broadcast_to, concatenate
 

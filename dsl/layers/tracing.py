@@ -21,11 +21,11 @@ from ...dispatch import (
     snapshot,
     tree,
 )
+from ..array_libraries import Scalar, bottom
 from ..avals import Aval, aval_of, dtype_of, is_number, standing_of
 from ..axes import enclosing_axes
 from ..card import operations
 from ..ir.programs import Equation, Program, Var, same_step, without_dead_code
-from ..libraries import Scalar, bottom
 from ..mutation_checks import check_sealed, sealed, watching
 from .batching import lanes_of
 from .weak_types import inferred, settled_numbers

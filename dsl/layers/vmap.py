@@ -27,9 +27,9 @@ from ...dispatch import (
     tree,
 )
 from ...dispatch.containers import densified
+from ..array_libraries import asarray_like
 from ..avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from ..axes import Axis, Stacked
-from ..libraries import asarray_like
 from ..ops.indexing import index
 from ..ops.shape import broadcast_to, concatenate, moveaxis
 from ..ops.sorting import argsort

@@ -7,7 +7,7 @@ about memory, or about the digits of one number, belongs to the plain value: jit
 import numpy as np
 
 from ...dispatch import DTypeError, Layer, MissingRuleError, PlainMembers, isa, refuse, settled, snapshot, type_name
-from ...dispatch.refusals import questions
+from ...dispatch.error_causes import questions
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import operations
 from ..ops import shape as shapes

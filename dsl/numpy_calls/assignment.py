@@ -14,13 +14,13 @@ from ...dispatch import (
     shape_of,
     type_name,
 )
+from ..aliasing import assign, shown
 from ..avals import dtype_of, ndim_of
 from ..ops.compare import where
 from ..ops.complex import astype
 from ..ops.create import asarray
 from ..ops.indexing import check_write, index_set, result_aval, split_index
 from ..ops.shape import broadcast_to, reshape
-from ..sharing import assign, shown
 
 
 def setitem(x, key, v):

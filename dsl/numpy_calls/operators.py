@@ -8,9 +8,9 @@ import numpy as np
 from ...dispatch import Array, ConcreteValueError, Container, Layer, ShapeError, describe, snapshot
 from ...dispatch.containers import densified
 from ...dispatch.errors import MethodError
+from ..array_libraries import host_copy
 from ..avals import dtype_of, ndim_of
 from ..card import operations
-from ..libraries import host_copy
 from ..ops import (
     arithmetic,
     at,

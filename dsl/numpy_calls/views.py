@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from ..aliasing import READ_ONLY, UNKNOWN, link
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import operations
 from ..ops.arithmetic import add, multiply
 from ..ops.complex import imag, real
 from ..ops.indexing import Slice, index, index_set
 from ..ops.shape import full_permutation, reshape, transpose
-from ..sharing import READ_ONLY, UNKNOWN, link
 
 
 def _linked(make):

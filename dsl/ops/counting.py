@@ -4,9 +4,9 @@ import numpy as np
 
 from ...dispatch import ConcreteValueError, DTypeError, ShapeError, describe, isa
 from ...dispatch.layers import noted
+from ..array_libraries import host_copy
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, composite, integers, normal
-from ..libraries import host_copy
 from .arithmetic import add, divide, multiply, subtract
 from .at import at
 from .compare import equal, greater_equal, where

@@ -20,9 +20,9 @@ from ...dispatch import (
 )
 from ...dispatch.containers import rebuild
 from ...dispatch.resolve import load_library
+from ..array_libraries import Scalar, asarray_like, bottom, creator, namespace
 from ..avals import UNKNOWN, dtype_of, ndim_of, shape_of
 from ..card import operations
-from ..libraries import Scalar, asarray_like, bottom, creator, namespace
 from .arithmetic import add, multiply, subtract
 from .complex import astype
 from .shape import broadcast_to, reshape, stack

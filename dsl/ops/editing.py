@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...dispatch import ShapeError, describe, isa
+from ..array_libraries import asarray_like, host_copy
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, normal
-from ..libraries import asarray_like, host_copy
 from .complex import astype
 from .indexing import take
 from .rearrange import like

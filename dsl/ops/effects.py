@@ -6,9 +6,9 @@ from types import FunctionType, NoneType
 import numpy as np
 
 from ...dispatch import Array, DTypeError, MissingRuleError, ShapeError, StructureError, describe, isa, users_code
+from ..array_libraries import asarray_like, host_copy
 from ..avals import Aval, is_number, shape_of
 from ..card import opaque
-from ..libraries import asarray_like, host_copy
 from .shape import broadcast_to, reshape
 
 REASONS = {"samples": "it calls any function: tests/dsl/test_effects.py"}

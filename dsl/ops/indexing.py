@@ -7,9 +7,9 @@ so that indices may be batched or traced like any other array. Boolean arrays be
 import numpy as np
 
 from ...dispatch import Array, DTypeError, Layer, ShapeError, describe, isa
+from ..array_libraries import asarray_like, host_copy
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, integers, linear, normal
-from ..libraries import asarray_like, host_copy
 from ..roots import picking
 from .arithmetic import add, multiply
 from .compare import equal

@@ -7,9 +7,9 @@ stand in for those that would.
 import numpy as np
 
 from ...dispatch import Array, dtype_of, shape_of
+from ..array_libraries import asarray_like
 from ..avals import UNKNOWN, Aval
 from ..card import case, elementwise, linear, normal
-from ..libraries import asarray_like
 from .create import full_like
 from .indexing import Slice, index
 from .padding import pad

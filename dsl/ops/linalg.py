@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from ...dispatch import ShapeError, describe
+from ..aliasing import unlinked
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, number_kind, shape_of
 from ..card import bilinear, case, complex_normal, composite, normal
-from ..sharing import unlinked
 from .arithmetic import multiply
 from .complex import conjugated
 from .create import beside

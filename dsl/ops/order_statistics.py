@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from ...dispatch import DTypeError, ShapeError, describe, isa
+from ..array_libraries import asarray_like
 from ..avals import dtype_of, is_number, number_kind, reduced_axes, shape_of
-from ..libraries import asarray_like
 from .arithmetic import add, ceil, divide, floor, maximum, minimum, multiply, remainder, rint, subtract
 from .compare import equal, greater_equal, isnan, logical_and, logical_not, where
 from .complex import astype

@@ -4,9 +4,9 @@
 import numpy as np
 
 from ...dispatch import ShapeError, describe
+from ..array_libraries import asarray_like
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, complex_normal, composite, normal
-from ..libraries import asarray_like
 from .arithmetic import add, divide, multiply, negative
 from .complex import astype
 from .convolve import convolve

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from ...dispatch import DTypeError, ShapeError, describe
+from ..array_libraries import asarray_like
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, composite, distinct, normal
-from ..libraries import asarray_like
 from .arithmetic import divide
 from .padding import pad
 from .reduce import max, sum

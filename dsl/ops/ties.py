@@ -10,8 +10,8 @@ None where nothing is lost.
 import numpy as np
 
 from ...dispatch import Layer, layers_of
+from ..array_libraries import bottom, host_copy
 from ..avals import dtype_of, shape_of
-from ..libraries import bottom, host_copy
 from ..roots import at_convention
 from .arithmetic import add, multiply, subtract
 from .compare import equal, greater, less_equal, logical_and, logical_or, not_equal

@@ -10,9 +10,9 @@ import numpy as np
 from ...dispatch import DTypeError, Layer, PolyadWarning, ShapeError, describe, isa
 from ...dispatch.callers import warn
 from ...dispatch.layers import open_runs
+from ..array_libraries import host_copy
 from ..avals import dtype_of
 from ..layers.batching import LanesRun
-from ..libraries import host_copy
 from ..ops.compare import less, where
 from ..ops.complex import astype
 from ..ops.create import asarray, zeros_like

@@ -21,7 +21,7 @@ from polyad.devices import (
     to_device,
 )
 from polyad.dispatch import DeviceKind
-from polyad.dsl.libraries import creator, host_copy
+from polyad.dsl.array_libraries import creator, host_copy
 
 
 # ---------------------------------------------------------------------- the plug-in

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.parallel import checksums, family, mpi_library
+from polyad.parallel import checksums, launched_process, mpi_library
 from polyad.parallel.agreement import meet
 from polyad.parallel.collectives import Blocks
 from polyad.parallel.communicator import CollectiveError, Communicator
-from polyad.parallel.owners import Owners
+from polyad.parallel.ownership import Owners
 
 COMMON = """
 import functools, os, subprocess, sys, threading
@@ -298,22 +298,22 @@ def test_agreeing_costs_the_same_on_any_number_of_ranks(monkeypatch):
 
 
 def test_a_child_of_a_rank_is_one_process(monkeypatch):
-    for name in ("PMI_FD", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", family.MARK):
+    for name in ("PMI_FD", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", launched_process.MARK):
         monkeypatch.delenv(name, raising=False)
-    assert not family.is_child()
+    assert not launched_process.is_child()
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     assert mpi_library.launched_size() == (2, "OMPI_COMM_WORLD_SIZE")
-    family.mark()
-    assert os.environ[family.MARK].split() == [str(os.getpid())] and not family.is_child()
-    monkeypatch.setenv(family.MARK, f"{os.getppid()} ")
-    assert family.is_child() and mpi_library.launched_size() == (1, "") and mpi_library.load_mpi(1)[0] is None
-    monkeypatch.setenv(family.MARK, f"{os.getppid()} 12345")  # a rank of a job that was started by a rank of another
-    assert not family.is_child()
+    launched_process.mark()
+    assert os.environ[launched_process.MARK].split() == [str(os.getpid())] and not launched_process.is_child()
+    monkeypatch.setenv(launched_process.MARK, f"{os.getppid()} ")
+    assert launched_process.is_child() and mpi_library.launched_size() == (1, "") and mpi_library.load_mpi(1)[0] is None
+    monkeypatch.setenv(launched_process.MARK, f"{os.getppid()} 12345")  # a rank of a job that was started by a rank of another
+    assert not launched_process.is_child()
     monkeypatch.setenv("PMI_FD", "1000000")  # closed
-    assert family.is_child()
-    monkeypatch.setattr(family, "_imported_by", os.getppid())
+    assert launched_process.is_child()
+    monkeypatch.setattr(launched_process, "_imported_by", os.getppid())
     monkeypatch.delenv("PMI_FD")
-    assert family.is_child()  # forked
+    assert launched_process.is_child()  # forked
 
 
 def test_threads_without_a_map_may_take_turns():

@@ -11,7 +11,7 @@ import pytest
 
 from polyad.parallel import communicator, mpi_library
 from polyad.parallel.communicator import CollectiveMismatch, Communicator
-from polyad.parallel.links import OneProcess
+from polyad.parallel.transport import OneProcess
 
 # Runs on every rank; what the other ranks hold is computed again here, so no communication is trusted to check it.
 NUMERIC = '''

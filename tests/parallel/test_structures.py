@@ -6,7 +6,7 @@ import numpy as np
 import polyad as pa
 from polyad import pmap
 from polyad.parallel import CollectiveError, world
-from polyad.parallel.owners import Owners
+from polyad.parallel.ownership import Owners
 
 @pa.array_type(leaves=("value",), static=("unit",), linear=True)
 class Quantity(pa.Container):

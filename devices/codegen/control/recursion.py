@@ -2,7 +2,7 @@
 
 import re
 
-from ....dsl.control.deep import deep
+from ....dsl.control.self_calls import deep
 from ....dsl.ir.programs import Var
 from ..loops.bodies import Graph
 from ..plan.subprograms import simple

@@ -6,7 +6,7 @@ import pytest
 import polyad as pa
 from polyad.dsl import card as cards
 from polyad.dsl.card import operations
-from polyad.dsl.forms import check_partials, check_rule
+from polyad.dsl.declaration_checks import check_partials, check_rule
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +47,9 @@ PARTIALS = {  # partials -> what the text says
     "fewer": ([good], r"blend: it has 1 partial derivative.*2 array\(s\) \(a, b\), None where there is none"),
     "more": ([1, 1, 1], r"blend: it has 3 partial"),
     "none": ([], r"blend: it has 0 partial"),
-    "no list": (good, r"partials is function \(.*test_forms.py:\d+\), not a list; write partials=\[…\]"),
+    "no list": (good, r"partials is function \(.*checks.py:\d+\), not a list; write partials=\[…\]"),
     "a text": ("ab", "partials is str"),
-    "too few parameters": ([lambda y, a: a, 1], r"partials\[0\] \(.*test_forms.py:\d+\) takes \(y, a\); write a function "
+    "too few parameters": ([lambda y, a: a, 1], r"partials\[0\] \(.*checks.py:\d+\) takes \(y, a\); write a function "
                            r"\(y, a, b, \*, rate\)"),
     "too many": ([1, lambda y, a, b, c, rate: a], r"partials\[1\] .*takes \(y, a, b, c, rate\)"),
     "without the parameter": ([lambda y, a, b: a, 1], r"partials\[0\] .*takes \(y, a, b\)"),
@@ -85,7 +85,7 @@ def test_what_is_right_is_taken():
 
 FACTS = {
     "kernel": (dict(kernel=np.sin), r"kernel is the operation's name in NumPy-like .*, not ufunc; .*@blend.method above"),
-    "kernel, a function": (dict(kernel=good), r"not function \(.*test_forms.py:\d+\); leave it out, and register the function"),
+    "kernel, a function": (dict(kernel=good), r"not function \(.*checks.py:\d+\); leave it out, and register the function"),
     "numpy": (dict(numpy="sin"), r"numpy is a tuple of names .* such as \('blend',\), not 'sin'"),
     "numpy, a function": (dict(numpy=(np.sin,)), "numpy is a tuple of names"),
     "c": (dict(c=good), r"c is an expression of C as text, such as 'sin\(\{0\}\)'"),
@@ -105,7 +105,7 @@ def test_facts(name):
 
 ALL = r"\(dxs, y, a, b, \*, rate\)"
 RULES = {
-    "jvp": (lambda x, dx: dx, rf"its rule 'jvp' \(.*test_forms.py:\d+\) takes \(x, dx\), but is called with {ALL}; write "
+    "jvp": (lambda x, dx: dx, rf"its rule 'jvp' \(.*checks.py:\d+\) takes \(x, dx\), but is called with {ALL}; write "
             r"`@blend.rule\('jvp'\)` above `def jvp"),
     "jvp without the parameter": (lambda dxs, y, a, b: None, rf"takes \(dxs, y, a, b\), but is called with {ALL}"),
     "jvp, no function": (3, rf"its rule 'jvp' is int; it must be a function {ALL}"),
@@ -172,7 +172,7 @@ class TestCustom:
                 f.defjvp(rule)
             text = str(found.value)
             assert f"takes {shown}, but is called with 2 argument(s); write it as (primals, tangents) -> (y, dy)" in text
-            assert "test_forms.py" in text and f.jvp_rule is None
+            assert "test_declaration_checks.py" in text and f.jvp_rule is None
 
     def test_one_by_one(self):
         f = pa.custom_jvp(lambda x, y: x * y)

@@ -11,9 +11,9 @@ import types
 import numpy as np
 
 from ..layers.tracing import Traced
-from .attributes import content
+from .globals_key import state
 from .libraries import is_ours
-from .reads import state
+from .places import content
 
 
 class NotFollowed(BaseException):

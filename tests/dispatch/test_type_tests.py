@@ -15,7 +15,7 @@ import pytest
 
 import polyad as pa
 from polyad.dispatch import Array, HostArray, Layer, isa
-from polyad.dsl.libraries import Scalar
+from polyad.dsl.array_libraries import Scalar
 
 
 def by_match(x):

@@ -12,7 +12,7 @@ from ...dispatch import Container, Layer, isa, tree
 from ..avals import aval_of
 from ..layers.batching import lanes_of
 from .contents import BUFFERS, SETS, WRAPPERS, Same, bits, holds, wrapped
-from .search import Search
+from .globals import Search
 from .statics import of_container
 
 

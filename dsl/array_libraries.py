@@ -75,7 +75,7 @@ def _unknown(generic_function):
     def refuse(x):
         name = generic_function.__name__
         raise DeviceMismatchError(
-            f"{name}: nothing is known about {describe(x)}; register its library, @polyad.dsl.libraries.{name}.method"
+            f"{name}: nothing is known about {describe(x)}; register its library, @polyad.dsl.array_libraries.{name}.method"
         )
 
     generic_function.generic.add(refuse, (object,))

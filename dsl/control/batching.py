@@ -3,13 +3,13 @@
 import numpy as np
 
 from ...dispatch import LaneSplitError, current_depth, isa
+from ..array_libraries import asarray_like
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, shape_of
 from ..axes import Axis, AxisName, resolved
 from ..card import programs_in
 from ..ir.programs import Var, evaluate
 from ..layers.batching import Batched, LanesRun, Replicated
 from ..layers.vmap import vmap
-from ..libraries import asarray_like
 from ..ops.compare import equal, logical_and, where
 from ..ops.complex import astype
 from ..ops.create import arange_like, zeros_like
@@ -19,9 +19,9 @@ from ..ops.reduce import any as any_of
 from ..ops.search import argmax
 from ..ops.shape import broadcast_to, concatenate, moveaxis, reshape
 from .cond import choice
-from .deep import remembered, unfinished
 from .lifting import Lift
 from .scan import steps_of
+from .self_calls import remembered, unfinished
 from .subprograms import avals_out, lifted, recording, subprogram
 
 

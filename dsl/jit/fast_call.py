@@ -14,8 +14,8 @@ from ..avals import is_number
 from ..axes import enclosing_axes
 from .arguments import LARGEST, by_identity, is_array, objects_among
 from .contents import holds
-from .reads import Same, exact
-from .switch import switches
+from .disable import switches
+from .globals_key import Same, exact
 
 MISS = object()
 MOST = 64  # leaves that are tested one by one

@@ -17,11 +17,11 @@ from pathlib import PurePath
 import numpy as np
 
 from ...dispatch import Container, Layer, isa, tree
-from .attributes import MISSING, behind, content, found, own, slots_of
 from .bytecode import EDITS, facts
-from .changing import ARGUMENT, Doubt, along, changing, of_module
 from .contents import Same, holds, parts
+from .impure import ARGUMENT, Doubt, along, changing, of_module
 from .libraries import LIBRARY, given, installed, is_constant, is_ours, never_changes, plain
+from .places import MISSING, behind, content, found, own, slots_of
 from .type_methods import reading
 
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay

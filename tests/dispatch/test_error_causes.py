@@ -82,7 +82,7 @@ def test_the_text_is_the_error_itself(how, name):
     text = str(found.value)
     assert advice in text and "sequence" not in text, text
     shown = "".join(traceback.format_exception(found.value))
-    assert "test_refusals.py" in shown and "setting an array element" not in shown
+    assert "test_error_causes.py" in shown and "setting an array element" not in shown
 
 
 def test_whole_numbers():
@@ -224,7 +224,7 @@ def test_a_refusal_that_was_caught(how, name):
     }
     f = CAUGHT[name]
     g = f if how == "jit of vmap" else lambda v: f(v[0])
-    with pytest.raises(pa.ConcreteValueError, match=r"float\(\) of a .* \(caught at .*test_refusals.py:\d+, .*except polyad"):
+    with pytest.raises(pa.ConcreteValueError, match=r"float\(\) of a .* \(caught at .*causes.py:\d+, .*except polyad"):
         (ways.get(how) or HOW[how])(f if how == "jit of grad" else g, np.array([0.5, 1.5, 2.5]))
 
 
@@ -240,7 +240,7 @@ def stored(x):
 
 @pytest.mark.parametrize("how", HOW)
 def test_an_error_of_numpy_that_was_caught(how):
-    with pytest.raises(pa.ConcreteValueError, match=r"float\(\) of a .* \(asked at .*test_refusals.py:\d+ by C code, .*polyad"):
+    with pytest.raises(pa.ConcreteValueError, match=r"float\(\) of a .* \(asked at .*causes.py:\d+ by C code, .*polyad"):
         HOW[how](stored, np.array([0.5, 1.5, 2.5]))
 
 
