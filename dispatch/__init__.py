@@ -1,5 +1,7 @@
 """How a call finds its method: generics over plum, layers, containers, promotion, introspection, errors."""
 
+from typing import TYPE_CHECKING
+
 from . import tree
 from .callers import is_library
 from .call_watchers import step, stepping, unwatch, users_code, watch, watchers
@@ -39,7 +41,6 @@ from .generic import Method, all_generics, clear_all, generic
 from .introspect import ambiguities, methods, methodswith, table, which
 from .device_kinds import CPU, CUDA, DeviceKind, On, register_device_of, register_kind
 from .layers import (
-    Array,
     HostArray,
     Layer,
     Run,
@@ -63,4 +64,9 @@ from .resolve import lazy_libraries
 from .rule_methods import RuleTable
 from .type_tests import PlainMembers, isa
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+if TYPE_CHECKING:
+    from .annotations import Array
+else:
+    from .layers import Array
+
+    __all__ = [name for name in dir() if not name.startswith("_")]

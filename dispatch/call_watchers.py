@@ -11,7 +11,7 @@ from .effects import through_surroundings
 from .generic import Generic, clear_all
 from .resolve import resolve
 
-_step = ContextVar("polyad_step", default=None)
+_step: ContextVar["Step | None"] = ContextVar("polyad_step", default=None)
 watchers = {}  # watcher -> function(step, args, params, y) called after each outermost call of an operation, or None
 LIBRARY = __name__.partition(".")[0]
 

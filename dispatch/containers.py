@@ -4,7 +4,11 @@ Transformations flatten their arguments and wrap the leaves, so the function see
 methods are written in operations on the leaves and need no derivative, batching or tracing rule of their own.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from typing import Any, TypeVar
 
 from . import tree
 from .callers import warn
@@ -12,6 +16,7 @@ from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError,
 from .layers import Array
 from .type_tests import isa
 
+C = TypeVar("C", bound="type[Container]")
 _mode = ContextVar("polyad_densify", default="warn")
 
 
@@ -28,9 +33,10 @@ class Container(Array):
     method, to the operation's body, or to the dense form (guarded by `polyad.densify`).
     """
 
-    leaves = static = ()
-    linear = False
-    structure_ndim = 0
+    leaves: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    linear: bool = False
+    structure_ndim: int = 0
     densifies = True
     always_zero = False
     declared = False
@@ -41,7 +47,7 @@ class Container(Array):
         if cls.declared:  # a subclass of an array type is one, with the same leaves
             _register(cls)
 
-    def dense(self):
+    def dense(self) -> Any:
         """The same array without structure, from operations on the leaves."""
         raise DensifyError(f"dense: {_no_dense_form(self)}")
 
@@ -135,7 +141,9 @@ def rebuild(cls, leaves, statics):
     return made
 
 
-def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
+def array_type(
+    *, leaves: Iterable[str] = (), static: Iterable[str] = (), linear: bool = False, structure_ndim: int = 0
+) -> Callable[[C], C]:
     """Class decorator: declare a subclass of `Container` as an array type of leaves; its own subclasses inherit that.
 
     leaves: names of the attributes that hold the leaf arrays, in order.
@@ -161,8 +169,8 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
     Reversed(values=array([-1., -1.]))
     """
 
-    leaves, static = _names("leaves", leaves), _names("static", static)
-    twice = [name for i, name in enumerate((*leaves, *static)) if name in (*leaves, *static)[:i]]
+    names, statics = _names("leaves", leaves), _names("static", static)
+    twice = [name for i, name in enumerate((*names, *statics)) if name in (*names, *statics)[:i]]
     if twice:
         raise RegistrationError(f"@array_type: {twice[0]!r} is named twice; an attribute is a leaf or static, once")
     if type(structure_ndim) is not int or structure_ndim < 0:
@@ -170,13 +178,13 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
     if type(linear) is not bool:
         raise RegistrationError(f"@array_type: linear is True or False, not {linear!r}")
 
-    def declare(cls):
+    def declare(cls: C) -> C:
         if not (isinstance(cls, type) and issubclass(cls, Container)):
             raise RegistrationError(f"@array_type: {cls!r} must inherit from polyad.Container")
         for name in ("shape", "dtype"):
-            if not hasattr(cls, name) and name not in (*leaves, *static):
+            if not hasattr(cls, name) and name not in (*names, *statics):
                 raise RegistrationError(f"@array_type: {type_name(cls)} must define {name!r}")
-        cls.leaves, cls.static, cls.linear, cls.structure_ndim = leaves, static, linear, structure_ndim
+        cls.leaves, cls.static, cls.linear, cls.structure_ndim = names, statics, linear, structure_ndim
         if not cls.declared:
             cls.declared = True
             _register(cls)
@@ -185,7 +193,7 @@ def array_type(*, leaves=(), static=(), linear=False, structure_ndim=0):
     return declare
 
 
-def _names(what, given):
+def _names(what: str, given: Any) -> tuple[str, ...]:
     """Names of attributes as a tuple. Raises RegistrationError."""
     if isinstance(given, str):
         raise RegistrationError(f"@array_type: {what} is a tuple of names, not text; write {what}=({given!r},)")

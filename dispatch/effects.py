@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from .errors import LeakedLayerError
 from .layers import Layer, current_depth, layers_of, open_runs, snapshot
 
-_memory = ContextVar("polyad_effects", default=None)  # the `Remembered` of the code that is run, or None
+_memory: ContextVar["Remembered | Replayed | None"] = ContextVar("polyad_effects", default=None)  # of the code that is run
 
 
 def through_surroundings(generic, target):

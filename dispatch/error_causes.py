@@ -91,9 +91,9 @@ def caught(refusal, inside):
 
     refusal, inside: as for `reason`.
     """
-    first = None if refusal is None else refusal[0].__traceback__
-    if first is None:
+    if refusal is None or refusal[0].__traceback__ is None:
         return None
+    first = refusal[0].__traceback__
     frame = first.tb_frame
     code, module = frame.f_code, frame.f_globals.get("__name__", "")
     if code in questions and refusal[1] is not None:

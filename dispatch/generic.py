@@ -4,14 +4,18 @@ A hot call is one table lookup. On a miss `resolve.py` decides, in three steps (
 answer is kept until the next registration. Being real functions, generics pickle by name and serve as `__add__`.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import threading
 import typing
 import weakref
 from abc import ABCMeta
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import plum
@@ -20,6 +24,9 @@ from .device_kinds import On
 from .entries import entry_source
 from .errors import MethodError, PolyadError, RegistrationError, type_name
 from .signatures import declared, parts
+
+if TYPE_CHECKING:
+    from .annotations import DeclareGeneric, GenericFunction, P, T
 
 _all = weakref.WeakSet()  # every Generic, for invalidation and introspection
 _all_lock = threading.Lock()  # a WeakSet cannot be listed while another thread adds to it
@@ -38,7 +45,7 @@ class _Never:
 class Method:
     """One method of a generic function: its signature, device kind and implementation."""
 
-    generic: "Generic"
+    generic: Any
     types: tuple
     varargs: type | None
     kind: type | None
@@ -85,11 +92,11 @@ class Generic:
     """
 
     # put here by resolve.py, which is built on this page
-    resolve = None  # function(generic, types, args) -> target
-    prepare = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
-    check = None  # put here by replaced_methods.py: function(generic, name, types, varargs), refuses a method no call reaches
-    replaced = None  # put here by replaced_methods.py: function(old, new) that is told of a method that takes another's place
-    follow = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
+    resolve: Any = None  # function(generic, types, args) -> target
+    prepare: Any = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
+    check: Any = None  # put here by replaced_methods.py: function(generic, name, types, varargs), refuses a method no call reaches
+    replaced: Any = None  # put here by replaced_methods.py: function(old, new), told of a method that takes another's place
+    follow: Any = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
     rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)
     registered = 0  # methods registered so far, of all generic functions
 
@@ -123,7 +130,7 @@ class Generic:
         self.arrays = [p.name for p in parameters if p.kind is kinds.POSITIONAL_ONLY]
         self.variadic = next((p.name for p in parameters if p.kind is kinds.VAR_POSITIONAL), None)
         self.params = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]
-        self.keywords = next((p.name for p in parameters if p.kind is kinds.VAR_KEYWORD), None)
+        self.keywords: Any = next((p.name for p in parameters if p.kind is kinds.VAR_KEYWORD), None)
         self.sequence = sequence
         self.arity = None if sequence or self.variadic else len(self.arrays)
         if not self.arrays and not self.variadic:
@@ -324,7 +331,13 @@ def _is_foreign_abc(hint):
     return any(isinstance(t, ABCMeta) and type(t).register is ABCMeta.register for t in parts(hint))
 
 
-def generic(prototype=None, /, *, sequence=False):
+@overload
+def generic(prototype: None = None, /, *, sequence: bool = False) -> DeclareGeneric: ...
+@overload
+def generic(prototype: Callable[P, None], /, *, sequence: bool = False) -> GenericFunction[P, Any]: ...
+@overload
+def generic(prototype: Callable[P, T], /, *, sequence: bool = False) -> GenericFunction[P, T]: ...
+def generic(prototype: Callable[..., Any] | None = None, /, *, sequence: bool = False) -> Any:
     """Declare a generic function; its methods are added with `@name.method`.
 
     prototype: a function whose positional-only parameters are dispatched on and whose other parameters are passed

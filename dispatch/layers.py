@@ -13,16 +13,18 @@ import threading
 from abc import ABCMeta
 from contextvars import ContextVar
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
+from .annotations import Operators
 from .callers import caller, is_library
 from .error_causes import caught, explain, reason
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
 from .generic import clear_all
 from .type_tests import PlainMembers, Standing, set_class
 
-_innermost = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
+_innermost: ContextVar["Run | None"] = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _lock = threading.Lock()
 
 
@@ -40,7 +42,7 @@ class ArrayMeta(ABCMeta):
         return subclass
 
 
-class Array(metaclass=ArrayMeta):
+class Array(Operators, metaclass=ArrayMeta):
     """Whatever an operation takes: dense arrays and numbers, layer values, containers. For annotations.
 
     `dsl` installs the operators and the methods (`x + y`, `x.sum()`, `x[i]`) on this class.
@@ -88,7 +90,7 @@ class LayerMeta(ArrayMeta):
     """Of classes that show `collections.abc` none of its methods: whether a value can be iterated over its number of axes says,
     so that the class of the plain value in its place is asked (type_tests.py)."""
 
-    __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})
+    __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})  # type: ignore
 
 
 _own = type.__dict__["__dict__"].__get__  # what a class itself defines
@@ -103,15 +105,18 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
 
     # memory: with which values it shares elements, kept by dsl/aliasing.py; root: of what it is the root, by dsl/roots.py
     __slots__ = ("__weakref__", "memory", "root")
-    state = ()  # the slots that make up the value
-    restate = None  # function(self, other): take over the other's slots
-    holds = None  # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
+    run: Any
+    below: Any
+    state: tuple[str, ...] = ()  # the slots that make up the value
+    restate: Any = None  # function(self, other): take over the other's slots
+    # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
+    holds: str | None = None
     depth = 0
-    classes = None  # per kind: depth -> class
-    companion = None  # a kind of the same depth whose values this kind takes in (Batched takes Replicated)
+    classes: Any = None  # per kind: depth -> class
+    companion: Any = None  # a kind of the same depth whose values this kind takes in (Batched takes Replicated)
     keeps_composites = False  # whether composite operations are handed over whole instead of their body
     sees_inner = False  # whether its targets see by themselves that a trace inside takes calls over (`captured`)
-    lift = None  # like `target`, for operations on programs whose cards have a rule `lift`
+    lift: Any = None  # like `target`, for operations on programs whose cards have a rule `lift`
     stepwise = False  # whether each operation on its values is to be seen, the same ones each time: not as a compiled program
     follows = False  # whether it follows derivatives
     lasting = False  # whether values may be used beyond what follows them; their `followed` says whether that is still so
@@ -123,8 +128,8 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         own = cls.__dict__.get("__slots__", ())
         cls.state = (*cls.state, *((own,) if isinstance(own, str) else own))
         cls.restate = _restating(cls.state)
-        if "holds" in cls.__dict__:
-            cls.below = cls.__dict__[cls.holds]
+        if cls.__dict__.get("holds") is not None:
+            cls.below = cls.__dict__[cls.__dict__["holds"]]
             cls.shape, cls.dtype = [property(attrgetter(f"{cls.holds}.{name}")) for name in ("shape", "dtype")]
         if "concrete" in cls.__dict__:  # here, so that no kind can forget it
             cls.concrete = _while_open(cls.concrete)
@@ -142,11 +147,11 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         return made
 
     @classmethod
-    def target(cls, generic, types):
+    def target(cls, generic, types) -> Any:
         """The function that carries out `generic` for arguments of these types at this layer."""
         raise NotImplementedError
 
-    def concrete(self):
+    def concrete(self) -> Any:
         """This value as a plain NumPy array for Python's control flow, if it has one."""
         raise NotImplementedError
 

@@ -37,4 +37,4 @@ def _home(function):
 
 
 Generic.replaced = staticmethod(lambda old, new: announce(new, old.implementation, new.implementation))
-Generic.check = staticmethod(lambda *method: check_reached(*method, Container))
+Generic.check = staticmethod(lambda generic, name, types, varargs: check_reached(generic, name, types, varargs, Container))

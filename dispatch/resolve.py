@@ -275,11 +275,11 @@ def _while_open(types, depth, target):
 
 
 def _layer_rule(generic, types, winner):
-    on_programs = winner.lift is not None and "lift" in generic.card.rules
+    lift = winner.lift if "lift" in generic.card.rules else None  # of operations on programs
     layered = generic.card.rules.get("layered")
     target = None if layered is None else layered(winner, types)
     if target is None:
-        target = (winner.lift if on_programs else winner.target)(generic, types)
+        target = (winner.target if lift is None else lift)(generic, types)
     if target is None:
         raise MissingRuleError(
             f"{generic.name} has no rule for {type_name(winner)}; add @{generic.name}.rule(…) under its declaration"

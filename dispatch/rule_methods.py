@@ -5,6 +5,7 @@ They are kept beside the operation's own methods. What is done with them is for 
 """
 
 import inspect
+from typing import Any
 
 import numpy as np
 
@@ -116,7 +117,7 @@ class RuleTable:
     """
 
     __slots__ = ("_methods", "mode", "operation")
-    run = None  # put here by ad: function(table, leading, args, params) -> what the rule for these arguments gives
+    run: Any = None  # put here by ad: function(table, leading, args, params) -> what the rule for these arguments gives
 
     def __init__(self, operation, mode):
         self.operation, self.mode, self._methods = operation, mode, None

@@ -4,16 +4,22 @@ optree does the work; this page adds dataclasses (registered when first seen) an
 the one seam through which the library uses it.
 """
 
+from __future__ import annotations
+
 import builtins
 import dataclasses
 import functools
 import re
 import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import optree
 
 from .errors import RegistrationError, StructureError, type_name
+
+C = TypeVar("C", bound=type)
 
 NAMESPACE = "polyad"
 _plain = {np.ndarray, float, int, complex, bool, np.float64}  # certainly leaves: optree need not be asked
@@ -46,7 +52,9 @@ class _Leaf:
 LEAF = _Leaf()
 
 
-def register(cls, flatten, unflatten, names=None):
+def register(
+    cls: C, flatten: Callable[[Any], tuple[Any, Any]], unflatten: Callable[[Any, Any], Any], names: Any = None
+) -> C:
     """Make instances of `cls` nodes of pytrees.
 
     flatten: function(instance) -> (children, static), with `static` hashable and comparable.
@@ -89,13 +97,13 @@ def _register_dataclass(cls):
     _register(cls, flatten, unflatten, dynamic)
 
 
-def leaf(cls):
+def leaf(cls: C) -> C:
     """Make instances of a dataclass leaves, such as what stands in the place of an array. Returns the class."""
     _seen.add(cls)
     return cls
 
 
-def flatten(tree, is_leaf=None):
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
     """The leaves of a tree, as a list, and its structure. None is an empty subtree."""
     if type(tree) in _plain:
         return [tree], LEAF
@@ -117,19 +125,19 @@ def _meet(cls):
         _seen.add(cls)
 
 
-def unflatten(structure, leaves):
+def unflatten(structure: Any, leaves: Any) -> Any:
     """The tree of this structure with these leaves."""
     if structure is LEAF:
         return leaves[0]
     return optree.tree_unflatten(structure, leaves)
 
 
-def leaves(tree, is_leaf=None):
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves of a tree in order."""
     return flatten(tree, is_leaf)[0]
 
 
-def structure(tree, is_leaf=None):
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """The structure of a tree: comparable, printable."""
     return flatten(tree, is_leaf)[1]
 
@@ -142,7 +150,7 @@ def node(tree):
     return type(tree), names, children, static
 
 
-def map(function, tree, *rest, is_leaf=None):
+def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """Apply a function to the leaves of one tree, or leaf by leaf to several of the same structure.
 
     >>> import polyad as pa
@@ -154,17 +162,17 @@ def map(function, tree, *rest, is_leaf=None):
     return unflatten(shape, [function(*xs) for xs in zip(values, *others, strict=True)])
 
 
-def reduce(function, tree, *initial, is_leaf=None):
+def reduce(function: Callable[[Any, Any], Any], tree: Any, *initial: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """Fold a function over the leaves of a tree, from the left."""
     return functools.reduce(function, leaves(tree, is_leaf), *initial)
 
 
-def all(tree, is_leaf=None):
+def all(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether all leaves are true; of an empty tree they are."""
     return builtins.all(leaves(tree, is_leaf))
 
 
-def transpose(outer, inner, tree):
+def transpose(outer: Any, inner: Any, tree: Any) -> Any:
     """The tree turned inside out: `tree` has the structure `outer` of trees of structure `inner`, the result the reverse.
 
     outer, inner: structures (`tree.structure(x)`), or trees that have them; inner None: that of the first subtree.
@@ -195,18 +203,18 @@ def _parts(outer, tree):
         raise StructureError(f"tree.transpose: {show(structure(tree))} does not begin with {show(outer)}") from error
 
 
-def map_with_path(function, tree, *rest, is_leaf=None):
+def map_with_path(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """Apply `function(path, leaf, …)`; a path reads like the code that reaches the leaf, `['w'][0].bias`."""
     named = iter(paths(tree, is_leaf))
     return map(lambda *xs: function(next(named), *xs), tree, *rest, is_leaf=is_leaf)
 
 
-def leaves_with_path(tree, is_leaf=None):
+def leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[str, Any]]:
     """Pairs (path, leaf)."""
     return list(zip(paths(tree, is_leaf), leaves(tree, is_leaf), strict=True))
 
 
-def paths(tree, is_leaf=None):
+def paths(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[str]:
     """The path of each leaf as text."""
     values, shape = flatten(tree, is_leaf)
     if shape is LEAF:

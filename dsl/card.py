@@ -39,7 +39,11 @@ Cotangents pair with tangents by Re(sum(ct * t)), without conjugation; layers br
 dtype, so rules need not.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -47,6 +51,24 @@ from ..dispatch import RegistrationError, RuleTable, generic
 from ..dispatch.replaced_methods import announce
 from .declaration_checks import check_facts, check_known, check_partials, check_rule
 from .families import FAMILIES
+
+if TYPE_CHECKING:
+    from ..dispatch.annotations import AnyArray, F, GenericFunction, P, R_co
+
+    class Operation(GenericFunction[P, R_co], Protocol[P, R_co]):
+        """What a declaration makes of its prototype."""
+
+        card: Card
+        jvp: RuleTable
+        vjp: RuleTable
+
+        def rule(self, which: str, /) -> Callable[[F], F]: ...
+
+    class Declare(Protocol):
+        """The decorator: it keeps the parameters of the prototype, whose body may be its docstring."""
+
+        def __call__(self, prototype: Callable[P, Any], /) -> Operation[P, AnyArray]: ...
+
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
 
@@ -133,11 +155,11 @@ COMMON = {
 }
 
 
-def _declare(prototype, kind, *, body=None, sequence=False, kernel="", numpy=None, linear=None, no_rule=None, **facts):
+def _declare(prototype: Any, kind, *, body=None, sequence=False, kernel="", numpy=None, linear=None, no_rule=None, **facts):
     name = prototype.__name__
     if "Raises" not in (prototype.__doc__ or "Raises"):
         prototype.__doc__ = f"{prototype.__doc__.rstrip()}\n\n    {COMMON[kind]}\n    "
-    function = generic(prototype, sequence=sequence)
+    function: Any = generic(prototype, sequence=sequence)
     home, ours = facts.get("home"), _is_ours(prototype)
     if not ours:
         check_known(name, facts, FACTS)
@@ -191,39 +213,39 @@ def _rule_setter(function, which):
     return register
 
 
-def _decorator(kind, facts):
+def _decorator(kind: str, facts: dict[str, Any]) -> Any:
     return lambda prototype: _declare(prototype, kind, **facts)
 
 
-def elementwise(**facts):
+def elementwise(**facts: Any) -> Declare:
     """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch."""
     return _decorator("elementwise", facts)
 
 
-def linear(**facts):
+def linear(**facts: Any) -> Declare:
     """Card of an operation linear in its arguments `linear` (None: all): forward by itself, reverse by rule transpose."""
     return _decorator("linear", facts)
 
 
-def bilinear(**facts):
+def bilinear(**facts: Any) -> Declare:
     """Card of an operation linear in each of two arguments separately: rule transpose gives both modes."""
     return _decorator("bilinear", {"linear": (0, 1), **facts})
 
 
-def reduction(**facts):
+def reduction(**facts: Any) -> Declare:
     """Card of an operation that reduces over `axis` (None, an int or a tuple) with `keepdims`."""
     return _decorator("reduction", facts)
 
 
-def opaque(**facts):
+def opaque(**facts: Any) -> Declare:
     """Card of an operation with rules of its own for everything."""
     return _decorator("opaque", facts)
 
 
-def composite(**facts):
+def composite(**facts: Any) -> Declare:
     """Card of an operation defined by its body in other operations; layers follow the body."""
 
-    def declare(body):
+    def declare(body: Any) -> Any:
         return _declare(body, "composite", body=body, **facts)
 
     return declare
