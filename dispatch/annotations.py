@@ -14,8 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from inspect import Signature
 
+    from .device_kinds import On
     from .generic import Generic
-    from .kinds import On
     from .layers import Array as _Array
 
 P = ParamSpec("P")
