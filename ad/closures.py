@@ -1,9 +1,17 @@
 """Functions as trees of the arrays that they capture, so that derivatives can be taken by them."""
 
+from __future__ import annotations
+
 import functools
 import types
+from typing import TYPE_CHECKING, Any
 
 from ..dispatch import Array, MethodError, describe, dtype_of, tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dispatch.annotations import P
 
 
 class Closure:
@@ -15,12 +23,12 @@ class Closure:
     def __init__(self, function, names, values):
         self.function, self.names, self.values = function, names, values
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and name in self.__dict__.get("names", ()):
             return self.values[self.names.index(name)]
         raise AttributeError(f"{type(self).__name__} has no captured variable {name!r}")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given, f = dict(zip(self.names, self.values, strict=True)), self.function
         if isinstance(f, functools.partial):
             bound = [given.get(f"arg{i}", x) for i, x in enumerate(f.args)]
@@ -38,7 +46,7 @@ class Closure:
         return f"Closure({getattr(self.function, '__name__', 'partial')}: {shown})"
 
 
-def closure(f):
+def closure(f: Callable[P, Any]) -> Closure:
     """A function as a callable tree whose leaves are the arrays and numbers that it captures.
 
     f: a Python function with captured local variables, or a `functools.partial` (its positional arguments are called arg0,

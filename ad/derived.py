@@ -1,14 +1,29 @@
 """What users call: directional derivatives, pullbacks, gradients."""
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..dispatch import ShapeError, StructureError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
 from .inputs import as_inputs, check_scalar, chosen, fitted, is_function, of_function, one, title
 from .sweeps import complex_slope, in_structure, push, record, tangent_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-def jvp(f, primals, tangents, has_aux=False):
+    from ..dispatch.annotations import A, P, T
+    from .sweeps import Pullback
+
+
+@overload
+def jvp(f: Callable[P, T], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = False) -> tuple[T, T]: ...
+@overload
+def jvp(
+    f: Callable[P, tuple[T, A]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+) -> tuple[T, T, A]: ...
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """Value and directional derivative (Jacobian-vector product) by forward mode.
 
     f: function of arrays or trees. primals, tangents: tuples, one entry per argument of f, of equal structure and
@@ -56,7 +71,11 @@ def direction(name, n, x, dx):
     return leaves, structure, [fitted(t, v, functools.partial(where, i)) for i, (v, t) in enumerate(pairs)]
 
 
-def vjp(f, *primals, has_aux=False):
+@overload
+def vjp(f: Callable[P, T], *primals: Any, has_aux: Literal[False] = False) -> tuple[T, Pullback]: ...
+@overload
+def vjp(f: Callable[P, tuple[T, A]], *primals: Any, has_aux: Literal[True]) -> tuple[T, Pullback, A]: ...
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Value and the function that pulls cotangents back (vector-Jacobian product) by reverse mode.
 
     f: function of arrays or trees. primals: its arguments. Returns (value, pullback) and aux if asked for;
@@ -76,7 +95,9 @@ def vjp(f, *primals, has_aux=False):
     return (pullback.value(), pullback, aux) if has_aux else (pullback.value(), pullback)
 
 
-def value_and_grad(f, argnums=0, has_aux=False, allow_int=False):
+def value_and_grad(
+    f: Callable[P, T], argnums: int | Sequence[int] = 0, has_aux: bool = False, allow_int: bool = False
+) -> Callable[P, tuple[T, Any]]:
     """A function that returns f's value and its gradient, by reverse mode.
 
     f: function whose result is one real number. argnums: position(s) of the arguments to differentiate. has_aux: f
@@ -112,7 +133,17 @@ def both(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
     return ((y, aux) if has_aux else y), (cts if several else cts[0])
 
 
-def grad(f, argnums=0, has_aux=False, allow_int=False):
+@overload
+def grad(
+    f: Callable[P, tuple[Any, A]], argnums: int | Sequence[int] = 0, *, has_aux: Literal[True], allow_int: bool = False
+) -> Callable[P, tuple[Any, A]]: ...
+@overload
+def grad(
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: Literal[False] = False, allow_int: bool = False
+) -> Callable[P, Any]: ...
+def grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, allow_int: bool = False
+) -> Callable[..., Any]:
     """A function that returns the gradient of f, by reverse mode; see `value_and_grad`.
 
     With has_aux it returns (gradient, aux).
@@ -139,7 +170,7 @@ def slope(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
     return (g, y[1]) if has_aux else g
 
 
-def derivative(f):
+def derivative(f: Callable[[Any], T]) -> Callable[[Any], T]:
     """A function that returns the derivative of f by its one scalar argument, by forward mode.
 
     f's result may be any array or tree, or a function, whose result is then differentiated. For a complex argument see

@@ -1,7 +1,10 @@
 """Matrices of derivatives: Jacobians by either mode, Hessians, and the product of a Hessian with a vector."""
 
+from __future__ import annotations
+
 import functools
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,8 +32,13 @@ from .inputs import (
 from .linear import linearized
 from .sweeps import apart, complex_slope, push, record, tangent_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-def jacfwd(f, argnums=0, allow_int=False):
+    from ..dispatch.annotations import P, X
+
+
+def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0, allow_int: bool = False) -> Callable[P, Any]:
     """A function that returns the Jacobian of f, by forward mode: one pass over all directions of each leaf.
 
     f: function of arrays or trees. argnums: position(s) of the arguments to differentiate. The result is a tree of f's
@@ -92,7 +100,7 @@ def by_columns(name, f, argnums, allow_int):
     return jacobian
 
 
-def jacrev(f, argnums=0, allow_int=False):
+def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0, allow_int: bool = False) -> Callable[P, Any]:
     """A function that returns the Jacobian of f, by reverse mode; all as for `jacfwd`. Cheapest for few outputs."""
     return by_rows(title("jacrev", f), f, argnums, allow_int)
 
@@ -172,7 +180,7 @@ def _row(structure, parts):
     return as_tangent(tree.unflatten(structure, parts))
 
 
-def jacobian(f, argnums=0, allow_int=False):
+def jacobian(f: Callable[P, Any], argnums: int | Sequence[int] = 0, allow_int: bool = False) -> Callable[P, Any]:
     """A function that returns the Jacobian of f (see `jacfwd`), by the mode that needs fewer passes at these shapes.
 
     f runs once for the shapes and once for the derivative; operations with an effect act in the first run alone.
@@ -192,7 +200,7 @@ def jacobian(f, argnums=0, allow_int=False):
     return either
 
 
-def hessian(f, argnums=0, allow_int=False):
+def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0, allow_int: bool = False) -> Callable[P, Any]:
     """A function that returns the second derivatives of f, forward over reverse: `jacfwd` of `jacrev`, with its shapes.
 
     f: function of arrays or trees. Of one real number they are the Hessian, the Jacobian of `grad`; of any other array or tree
@@ -236,7 +244,7 @@ def _slopes(name, f, argnums, allow_int):
     return slopes
 
 
-def hvp(f, x, v):
+def hvp(f: Callable[[X], Any], x: X, v: Any) -> X:
     """The Hessian of f at x times v, without the Hessian: forward over reverse.
 
     f: function of one array or tree, with one real number as result. x, v: of equal structure and shapes.
@@ -267,7 +275,7 @@ def _product(name, f, x, v):
     return tree.unflatten(structure, apart(tangents, dxs))
 
 
-def gvp(outer, inner, x, v):
+def gvp(outer: Callable[[Any], Any], inner: Callable[[X], Any], x: X, v: Any) -> X:
     """The Gauss-Newton matrix of outer(inner(x)) times v, without the matrix: Jᵀ H J v with J the Jacobian of `inner` at x
     and H the Hessian of `outer` at inner(x).
 

@@ -4,7 +4,10 @@ Forward mode with tangents that a trace follows and values that it does not: the
 Python included, and the trace records what is done to the tangents, which is linear.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -23,6 +26,11 @@ from .inputs import as_inputs, fitted, inexact, inputs_of, of_function, title
 from .linearity import check_linear
 from .sweeps import apart, in_structure, push, record, tangent_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dispatch.annotations import A, P, T
+
 
 class LinearRun(TraceRun):
     """A trace of tangents. Arrays that the function creates are no part of it: it goes on around the values, whose loops,
@@ -40,7 +48,11 @@ class LinearRun(TraceRun):
         return Traced[self.depth](var, self), var
 
 
-def linearize(f, *primals, has_aux=False):
+@overload
+def linearize(f: Callable[P, T], *primals: Any, has_aux: Literal[False] = False) -> tuple[T, _LinearMap]: ...
+@overload
+def linearize(f: Callable[P, tuple[T, A]], *primals: Any, has_aux: Literal[True]) -> tuple[T, _LinearMap, A]: ...
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Value of f and its derivative there as a linear function, the work on values done once.
 
     f: function of arrays or trees. primals: its arguments. has_aux: f returns (value, aux). Returns (value, f_jvp), and aux
@@ -110,7 +122,7 @@ class _LinearMap:
         self.name, self.program, self.inputs = name, program, inputs
         self.outputs, self.values, self.shape = outputs, values, shape
 
-    def __call__(self, *tangents):
+    def __call__(self, *tangents: Any) -> Any:
         if len(tangents) != len(self.inputs):
             raise StructureError(
                 f"{self.name}: its linear part takes a tangent for each of {len(self.inputs)} argument(s), not {len(tangents)}"
@@ -132,7 +144,7 @@ class _LinearMap:
 
 
 # ---------------------------------------------------------------------- the transpose
-def linear_transpose(f, *examples):
+def linear_transpose(f: Callable[P, Any], *examples: Any) -> Callable[[Any], tuple[Any, ...]]:
     """The transpose of a linear function: a function of a cotangent of f's result that returns a tuple of cotangents, one
     for each argument.
 

@@ -186,7 +186,7 @@ class Pullback:
         """The function's value."""
         return tree.unflatten(self.shape, [v for v, _ in self.outputs])
 
-    def __call__(self, ct):
+    def __call__(self, ct) -> tuple:
         cts = tree.match(self.shape, ct, f"{self.name}: cotangent")
         where = lambda i: f"{self.name}: the cotangent{tree.paths(ct)[i]}"
         seeds = []

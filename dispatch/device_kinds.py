@@ -4,9 +4,16 @@ A kind is a class (`CPU`, `CUDA`), the ordinal (`cuda:1`) is data. Most array cl
 says all; a library whose one class lives on several devices registers how to ask an array (`register_device_of`).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .errors import DeviceMismatchError, RegistrationError, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class DeviceKind:
@@ -38,12 +45,12 @@ _kind_of_type = {np.ndarray: CPU}  # array class -> its one kind
 _device_of_type = {}  # array class -> function(array) -> Device, for classes that live on several
 
 
-def register_kind(array_class, kind):
+def register_kind(array_class: type, kind: type) -> None:
     """Say that every array of `array_class` lies on devices of this kind."""
     _kind_of_type[array_class] = kind
 
 
-def register_device_of(array_class, function):
+def register_device_of(array_class: type, function: Callable[[Any], Any]) -> None:
     """Say how to ask one array of `array_class` for its device (an object with a `kind` and an equality)."""
     _device_of_type[array_class] = function
 

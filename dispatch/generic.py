@@ -94,7 +94,7 @@ class Generic:
     # put here by resolve.py, which is built on this page
     resolve: Any = None  # function(generic, types, args) -> target
     prepare: Any = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
-    check: Any = None  # put here by replaced_methods.py: function(generic, name, types, varargs), refuses a method no call reaches
+    check: Any = None  # put here by replaced_methods.py: function(generic, name, types, varargs), refuses what no call reaches
     replaced: Any = None  # put here by replaced_methods.py: function(old, new), told of a method that takes another's place
     follow: Any = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
     rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)

@@ -1,6 +1,9 @@
 """Looking at generic functions: their methods, which one a call takes, what a type can do, where choice is unclear."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING, Any
 
 from .containers import Container
 from .errors import MethodError, type_name
@@ -10,8 +13,11 @@ from .order import is_narrower
 from .resolve import choose, container_claim, load_library, lookup, resolve
 from .signatures import parts
 
+if TYPE_CHECKING:
+    from .generic import Method
 
-def methods(function):
+
+def methods(function: Any) -> list[Method]:
     """The methods of a generic function, each printed with its signature and file:line.
 
     >>> import polyad as pa
@@ -29,7 +35,7 @@ def _generic_of(function):
     return generic
 
 
-def which(function, *args):
+def which(function: Any, *args: Any) -> Any:
     """The method or target that a call takes; arguments are values, or classes standing for values (what follows the
     dispatched arguments does not matter).
 
@@ -57,7 +63,7 @@ def which(function, *args):
     return resolve(generic, types, args)
 
 
-def methodswith(cls):
+def methodswith(cls: Any) -> list[Method]:
     """Every method of every generic function that names the class in its signature."""
     found = []
     for generic in all_generics():
@@ -65,7 +71,7 @@ def methodswith(cls):
     return found
 
 
-def ambiguities(module=None):
+def ambiguities(module: Any = None) -> list[Any]:
     """Pairs of methods of one generic function that fit a common call while neither is more specific.
 
     module: only what concerns this module and those below it (a module or its name): pairs of a generic function or a

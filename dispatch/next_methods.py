@@ -1,5 +1,9 @@
 """From inside a method to another one: `call_next` to the next less specific, `invoke` to that of other types."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .containers import Container
 from .errors import MethodError, type_name
 from .explain import ambiguous, describe_function, no_method
@@ -7,8 +11,10 @@ from .generic import owners
 from .order import subclass_token
 from .resolve import choose, claims_of, densifying, lookup, unless_declined
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def call_next(implementation, *args, **params):
+def call_next(implementation: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """From inside a method, call the next less specific one: `call_next(sin_mine, x)` inside `def sin_mine(x: Mine)`.
 
     implementation: the method itself, as `@op.method` returned it; give it a name other than the operation's. args: the
@@ -62,7 +68,7 @@ def _implements(claim, implementation):
     return any(m.implementation is implementation for m in claim.slot.methods.values())
 
 
-def invoke(function, types, *args, **params):
+def invoke(function: Callable[..., Any], types: Any, *args: Any, **params: Any) -> Any:
     """Call the method that these types would choose, whatever the arguments' own types are (Julia's `invoke`).
 
     function: a generic function. types: tuple of classes, one per dispatched argument (for a sequence, per element).

@@ -4,7 +4,10 @@ Rules are symmetric and their results are cached; two rules that disagree are re
 Numeric dtypes are not promoted here: they follow NumPy 2 (NEP 50).
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +16,16 @@ from .errors import PromotionError, RegistrationError, describe, type_name
 from .generic import generic
 from .replaced_methods import announce
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .annotations import F, T
 _rules = {}  # (type, type) -> common type
 _cache = {}  # (type, type) -> common type, both ways round
 _converters = {}  # (from, to) -> function
 
 
-def promotion_rule(first, second, common):
+def promotion_rule(first: type, second: type, common: type) -> None:
     """Say that values of `first` and `second` have the common type `common`, in either order.
 
     Raises RegistrationError if another common type was registered for the pair.
@@ -35,7 +42,7 @@ def promotion_rule(first, second, common):
     _cache = {}  # a new one: a search under way in another thread ends up in the old one
 
 
-def conversion(source, target):
+def conversion(source: type, target: type) -> Callable[[F], F]:
     """Decorator: register the function that converts a value of class `source` to class `target`."""
 
     def register(function):
@@ -48,7 +55,7 @@ def conversion(source, target):
     return register
 
 
-def promote_type(first, *others):
+def promote_type(first: type, *others: type) -> type:
     """The common type of the given types, from left to right: equal types, the rule for the closest pair of their base
     classes, or one that is a superclass of the other.
 
@@ -93,7 +100,7 @@ def _find(first, second):
     raise PromotionError(f"no common type of {names}; say one with polyad.promotion_rule")
 
 
-def promote(*values):
+def promote(*values: Any) -> tuple[Any, ...]:
     """The values converted to their common type, as a tuple.
 
     Raises PromotionError if there is no common type, or if converting changed no type (a rule that would recurse).
@@ -111,7 +118,7 @@ def promote(*values):
     return converted
 
 
-def convert(value, target):
+def convert(value: Any, target: type[T]) -> T:
     """The value as an instance of class `target`. Raises PromotionError without a registered conversion.
 
     >>> import polyad as pa

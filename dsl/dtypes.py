@@ -4,7 +4,10 @@ A dtype is NumPy's scalar class of that name (`polyad.float32 is numpy.float32`)
 every array and `polyad.float32(2)` makes a number of it. NumPy's own dtype objects and names are taken everywhere too.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +56,7 @@ def _dtype_given(operation, x):
     return dtype_named(operation, x)
 
 
-def result_type(*arrays_and_dtypes):
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """The dtype that an operation on all of these returns (NumPy's promotion, NEP 50).
 
     arrays_and_dtypes: at least one array, layer value, container, dtype or Python number; a Python number follows the
@@ -73,7 +76,7 @@ def result_type(*arrays_and_dtypes):
         raise DTypeError(f"result_type: {shown} have no common dtype") from None
 
 
-def can_cast(from_, to, /):
+def can_cast(from_: Any, to: Any, /) -> bool:
     """Whether every value of one dtype is one of another (NumPy's "safe" casting).
 
     from_: array or dtype. to: dtype. Raises DTypeError.
@@ -85,7 +88,7 @@ def can_cast(from_, to, /):
     return np.can_cast(_dtype_given("can_cast", from_), dtype_named("can_cast", to))
 
 
-def isdtype(dtype, kind):
+def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind.
 
     kind: a dtype, one of "bool" "signed integer" "unsigned integer" "integral" "real floating" "complex floating"
@@ -128,7 +131,7 @@ class IntegerLimits:
     dtype: np.dtype
 
 
-def finfo(type, /):
+def finfo(type: Any, /) -> Any:
     """Limits of a floating or complex dtype (for complex: those of its parts): bits eps max min smallest_normal dtype.
 
     type: dtype, or an array of it. Raises DTypeError for other dtypes.
@@ -146,7 +149,7 @@ def finfo(type, /):
     )
 
 
-def iinfo(type, /):
+def iinfo(type: Any, /) -> Any:
     """Limits of an integer dtype: bits max min dtype.
 
     type: dtype, or an array of it. Raises DTypeError for other dtypes.

@@ -6,7 +6,10 @@ under `vmap` for one lane after the other, once if its arguments are the same in
 the function a second time because they answered Python differently.
 """
 
+from __future__ import annotations
+
 import string
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +17,11 @@ from ..dispatch import ConcreteValueError, DTypeError, StructureError, describe,
 from .avals import Aval, aval_of, dtype_of
 from .ops.effects import Caller, effect_call, name_of, pure_call
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def callback(f, result, *args, lanes="each"):
+
+def callback(f: Callable[..., Any], result: Any, *args: Any, lanes: str = "each") -> Any:
     """`f(*args)` for a pure Python function of NumPy arrays: how to call SciPy or a simulator from inside a transformation.
 
     f: function of NumPy arrays (or trees of them), a function of its arguments alone: a program may leave out a call whose
@@ -31,7 +37,7 @@ def callback(f, result, *args, lanes="each"):
     return _called(pure_call, "callback", f, result, args, lanes)
 
 
-def io_callback(f, result, *args, lanes="each"):
+def io_callback(f: Callable[..., Any], result: Any, *args: Any, lanes: str = "each") -> Any:
     """`f(*args)` for a Python function that does something beside its result: writes to a file, keeps a state, draws.
 
     As `callback`, but it is called once per executed step, in order, and not left out where its result is unused.
@@ -47,7 +53,7 @@ def io_callback(f, result, *args, lanes="each"):
     return _called(effect_call, "io_callback", f, result, args, lanes)
 
 
-def debug_print(text, *args, **named):
+def debug_print(text: str, *args: Any, **named: Any) -> None:
     """Print `text.format(*args, **named)` when this step is executed: under derivatives, `vmap` and in programs too.
 
     text: with fields as of `str.format`; a format for numbers (`{:.3f}`) holds for each element of an array. args, named:

@@ -5,10 +5,18 @@ type answers for all of them at once, with the operation as the first argument, 
 that it does not know: they go on as if it had no method (dense, guarded).
 """
 
+from __future__ import annotations
+
 import inspect
 import itertools
+from typing import TYPE_CHECKING, Any
 
 from ..dispatch import Array, Container, RegistrationError, generic, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dispatch.annotations import F
 
 
 @generic
@@ -61,7 +69,7 @@ MOST = {elementwise_family: 3, reduction_family: 1, linear_family: 3, bilinear_f
 ALWAYS = (reduction_family, bilinear_family)  # whose operations all have as many
 
 
-def claim(family, *types):
+def claim(family: Any, *types: type) -> Callable[[F], F]:
     """Decorator: `def method(op, *xs, **params)` serves each call that has all of these types among its arguments.
 
     family: one of the families. types: array types (several: see `combine_rule`). The other arguments may be any
@@ -124,7 +132,7 @@ def _check_method(family, types, method):
         )
 
 
-def combine_rule(first, second, family):
+def combine_rule(first: type, second: type, family: Any) -> Callable[[F], F]:
     """Decorator: how two array types meet in a family, `def method(op, *xs, **params)`, in either order and any place.
 
     Without it a call that both claim is an AmbiguousMethodError. Returning NotImplemented makes them dense (guarded).

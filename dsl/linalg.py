@@ -4,6 +4,10 @@ Everything takes stacks of matrices (leading axes), complex numbers, and integer
 several results return named tuples as NumPy's do.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..dispatch import LinAlgError, ShapeError, describe
@@ -26,6 +30,8 @@ from .ops.shape import matrix_transpose
 from .ops.solve import cho_solve, inv, solve, solve_triangular, tensorinv, tensorsolve
 from .ops.spectra import EighResult, EigResult, eig, eigh, eigvals, eigvalsh
 
+if TYPE_CHECKING:
+    from ..dispatch.annotations import AnyArray
 __all__ = [
     "EigResult", "EighResult", "LUResult", "LinAlgError", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult",
     "adjugate", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
@@ -35,19 +41,19 @@ __all__ = [
 ]  # fmt: skip
 
 
-def diagonal(x, /, *, offset=0):
+def diagonal(x: Any, /, *, offset: Any = 0) -> AnyArray:
     """The diagonal of each matrix, `offset` places above the main one: shape (…, m, n) to (…, length). Raises ShapeError."""
     check_matrix("diagonal", x)
     return diagonal_of_axes(x, offset=offset, axis1=-2, axis2=-1)
 
 
-def trace(x, /, *, offset=0, dtype=None):
+def trace(x: Any, /, *, offset: Any = 0, dtype: Any = None) -> AnyArray:
     """Sum of the diagonal of each matrix, `offset` places above the main one. dtype: of the sum. Raises ShapeError."""
     check_matrix("trace", x)
     return trace_of_axes(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
-def cond(x, /, p=None):
+def cond(x: Any, /, p: Any = None) -> AnyArray:
     """Condition number of matrices with respect to inversion, shape (…, m, n) to (…): norm(x) * norm(inv(x)).
 
     p: order of the norm, see `matrix_norm`; None for 2, which takes all shapes (ratio of the largest and the smallest singular

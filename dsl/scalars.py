@@ -1,7 +1,10 @@
 """`scalar_rule`: a function of numbers and its partial derivatives, in one line, as an operation with all layers."""
 
+from __future__ import annotations
+
 import inspect
 import sys
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -9,10 +12,38 @@ from ..dispatch import HostArray, RegistrationError, describe, isa
 from .card import elementwise
 from .numpy_calls.protocol import answer_for
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dispatch.annotations import AnyArray, P
+    from .card import Operation
+
 LETTERS = "xyzuvw"
 
 
-def scalar_rule(function=None, /, *derivatives, partials=None, name=None, vectorized=None, **facts):
+@overload
+def scalar_rule(
+    function: Callable[..., Any],
+    /,
+    *derivatives: Any,
+    partials: Any = None,
+    name: str | None = None,
+    vectorized: bool | None = None,
+    **facts: Any,
+) -> Operation[..., AnyArray]: ...
+@overload
+def scalar_rule(
+    function: None = None, /, *, partials: Any, name: str | None = None, vectorized: bool | None = None, **facts: Any
+) -> Callable[[Callable[P, Any]], Operation[P, AnyArray]]: ...
+def scalar_rule(
+    function: Callable[..., Any] | None = None,
+    /,
+    *derivatives: Any,
+    partials: Any = None,
+    name: str | None = None,
+    vectorized: bool | None = None,
+    **facts: Any,
+) -> Any:
     """An elementwise operation from a function of numbers and its partial derivatives (ChainRules' `@scalar_rule`).
 
     function: of one or more numbers: a NumPy ufunc (SciPy's special functions are), a `numpy.vectorize`d function, or a

@@ -15,10 +15,13 @@ run the map again, with results of collectives that are each lane's own (`Axis.v
 A map inside a map that is spread over the ranks already runs as `vmap` on each rank: there are no ranks left for it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import re
 import threading
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,8 +42,19 @@ from .fingerprints import differing, marks
 from .guard import call_site
 from .structures import told
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
 
-def pmap(f, axis_name=None, in_axes=0, out_axes=0, axis_size=None):
+    from ..dispatch.annotations import P
+
+
+def pmap(
+    f: Callable[P, Any],
+    axis_name: Hashable = None,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
     """Map a function over an axis of its arguments, on all ranks together: `stack([f(x[k]) for k in range(n)])`.
 
     f: function of arrays or trees of arrays. axis_name: name by which `psum` and its kin find the lanes of all ranks.

@@ -6,8 +6,11 @@ the same place (reenter.py), and walks back over what that records. That walk is
 it. A trace keeps one equation in the same way; `jit` does not, which decides by itself what its gradient keeps.
 """
 
+from __future__ import annotations
+
 import functools
 from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, overload
 
 from ...dispatch import (
     Layer,
@@ -37,8 +40,17 @@ from .recompute import TapeFold, VariableFold, layers_in, without
 from .reenter import Moment, apart
 from .saved import SAME, KeepingRun
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def checkpoint(f=None, policy=None):
+    from ...dispatch.annotations import P, T
+
+
+@overload
+def checkpoint(f: Callable[P, T], policy: Callable[..., Any] | None = None) -> Callable[P, T]: ...
+@overload
+def checkpoint(f: None = None, policy: Callable[..., Any] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+def checkpoint(f: Callable[..., Any] | None = None, policy: Callable[..., Any] | None = None) -> Any:
     """f, whose derivatives run it again instead of keeping what it computes: memory for time.
 
     f: function of arrays or trees; without it, a decorator with these options. policy: what is kept beside the arguments and

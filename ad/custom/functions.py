@@ -4,14 +4,19 @@ Both rules serve both modes: a forward rule is transposed for reverse mode, a ba
 under every transformation, and is itself differentiated for higher derivatives.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import types
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any, Generic, overload
 
 import numpy as np
 
 from ...dispatch import Layer, MissingRuleError, RegistrationError, StructureError, describe, isa, tree
+from ...dispatch.annotations import F, P, T
 from ...dispatch.call_watchers import users_code
 from ...dsl import add
 from ...dsl.arrays import Zeros
@@ -24,7 +29,7 @@ from .packing import Packing
 PLAIN = {np.ndarray, float, int, complex, bool, str, type(None), np.float64, np.float32}  # certainly no followed values
 
 
-class CustomFunction:
+class CustomFunction(Generic[P, T]):
     """A function with derivative rules; what `custom_jvp` and `custom_vjp` return. Call it as the function.
 
     Values that the rules know nothing of (read from outside of the arguments, in `nondiff_argnums`, given by keyword to a
@@ -33,7 +38,7 @@ class CustomFunction:
 
     kind = "custom_derivative"
 
-    def __init__(self, f, nondiff_argnums=()):
+    def __init__(self, f: Callable[P, T], nondiff_argnums: int | Sequence[int] = ()) -> None:
         functools.update_wrapper(self, f)
         self.f = f
         self.title = title(self.kind, f)
@@ -55,11 +60,15 @@ class CustomFunction:
     def __repr__(self):
         return f"<{self.title}>"
 
-    def __get__(self, instance, owner=None):
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> CustomFunction[P, T]: ...
+    @overload
+    def __get__(self, instance: object, owner: Any = None) -> Callable[..., T]: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
     # ------------------------------------------------------------------ rules
-    def defjvp(self, rule, symbolic_zeros=False):
+    def defjvp(self, rule: F, symbolic_zeros: bool = False) -> F:
         """Give the forward rule: `rule(primals, tangents) -> (y, dy)`; returns it, so that it is a decorator.
 
         primals, tangents: tuples, one entry per differentiated argument; a tangent has the structure of its argument, with
@@ -71,7 +80,7 @@ class CustomFunction:
         self.jvp_rule, self.symbolic["jvp"] = rule, symbolic_zeros
         return rule
 
-    def defjvps(self, *rules):
+    def defjvps(self, *rules: Callable[..., Any] | None) -> None:
         """Give a forward rule for each differentiated argument: `rule(dx, y, *primals) -> dy`, None for a zero derivative.
 
         >>> import polyad as pa
@@ -113,7 +122,9 @@ class CustomFunction:
 
         self.jvp_rule, self.symbolic["jvp"] = rule, True
 
-    def defvjp(self, forward, backward, symbolic_zeros=False):
+    def defvjp(
+        self, forward: Callable[..., tuple[Any, Any]], backward: Callable[..., Any], symbolic_zeros: bool = False
+    ) -> None:
         """Give the reverse rule: `forward(*args) -> (y, saved)` and `backward(saved, ct) -> tuple of cotangents`.
 
         forward takes the function's arguments and returns its value with a tree of what backward needs. ct has the structure
@@ -141,7 +152,7 @@ class CustomFunction:
             )
 
     # ------------------------------------------------------------------ the call
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         if not kwargs and all([type(x) in PLAIN for x in args]):
             return self.f(*args)
         args, kwargs = self._positional(args, kwargs)
@@ -186,7 +197,7 @@ def _sum(a, b):
     return b if a is None else a if b is None else add(a, b)
 
 
-class custom_jvp(CustomFunction):
+class custom_jvp(CustomFunction[P, T]):
     """A function with a forward derivative rule of its own, for both modes; use it as a decorator.
 
     f: function of arrays or trees. nondiff_argnums: positions of arguments that the rule does not differentiate. The rule is
@@ -210,7 +221,7 @@ class custom_jvp(CustomFunction):
     kind = "custom_jvp"
 
 
-class custom_vjp(CustomFunction):
+class custom_vjp(CustomFunction[P, T]):
     """A function with a reverse derivative rule of its own, for both modes; use it as a decorator.
 
     f: function of arrays or trees. nondiff_argnums: positions of arguments that the rule does not differentiate. The rule is

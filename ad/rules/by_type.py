@@ -1,5 +1,9 @@
 """Derivative rules by the types of the arguments: how the one for a call is found, and how types opt out of rules."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import Container, MissingRuleError, RegistrationError, describe, type_name
@@ -8,6 +12,9 @@ from ...dispatch.resolve import choose, lookup
 from ...dsl.array_libraries import bottom
 from ...dsl.card import operations
 from .from_cards import NoTangent, has_forward, has_reverse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def opted_out(*args, **params):
@@ -80,7 +87,7 @@ def one_each(found, xs, name):
     )
 
 
-def opt_out(op, *types):
+def opt_out(op: Callable[..., Any], *types: type) -> None:
     """No rule for arguments of these types: what the operation does with them is differentiated itself.
 
     op: an operation. types: one class for each of its arrays (one class for all arrays of a variadic one). For array types
@@ -102,7 +109,7 @@ def opt_out(op, *types):
     _mark(op, types, opted_out, "opt_out")
 
 
-def no_derivative(op, *types):
+def no_derivative(op: Callable[..., Any], *types: type) -> None:
     """The result of an operation counts as constant for arguments of these types (`NoTangent`), in both modes.
 
     op: an operation. types: one class for each of its arrays (one class for all arrays of a variadic one).

@@ -8,6 +8,7 @@ order and give each the first colour it can have.
 """
 
 import heapq
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ ORDERS = ("auto", "natural", "largest_first", "smallest_last")
 SMALL = 2**19  # pairs of neighbours, up to which "auto" tries the slower order too, and tries on for fewer colours
 
 
-def column_coloring(pattern, order="auto"):
+def column_coloring(pattern: Any, order: str = "auto") -> Any:
     """Colours of columns such that no two columns of one colour have an entry in the same row.
 
     pattern: scipy.sparse array or matrix (m × n), entries that are stored count. order: in which the columns are coloured:
@@ -49,7 +50,7 @@ def _rows(name, pattern):
     return pattern.tocsr()
 
 
-def star_coloring(pattern, order="auto"):
+def star_coloring(pattern: Any, order: str = "auto") -> Any:
     """Colours of a symmetric matrix's columns from which each entry can be read off directly.
 
     pattern: scipy.sparse array or matrix (n × n), symmetric; entries that are stored count, on the diagonal or not. order: as

@@ -5,9 +5,12 @@ A pattern is found in one run of the function, as a transformation among others,
 take the same path through Python's `if` and `while`; local ones hold at the given input and may have fewer entries.
 """
 
+from __future__ import annotations
+
 import functools
 import itertools
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +22,11 @@ from ..inputs import as_inputs, chosen, inexact, is_function, title
 from ..rules.from_cards import constant, differentiable, unshared
 from . import patterns
 from .dependence import Call, dependence_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...dispatch.annotations import P
 
 
 class Pattern(Layer):
@@ -110,7 +118,7 @@ class PatternRun(Run):
         return Pattern[self.depth](snapshot(value), None, self)
 
 
-def jacobian_sparsity(f, argnums=0, local=False):
+def jacobian_sparsity(f: Callable[P, Any], argnums: int | Sequence[int] = 0, local: bool = False) -> Callable[P, Any]:
     """A function that returns the pattern of f's Jacobian, found in one run: a boolean `scipy.sparse.csr_array`.
 
     f: function of arrays or trees. argnums: position(s) of the arguments to differentiate. The pattern has a row for each
@@ -160,7 +168,7 @@ def find(name, function, leaves, structure, local=False):
     return found
 
 
-def hessian_sparsity(f, argnums=0, local=False):
+def hessian_sparsity(f: Callable[P, Any], argnums: int | Sequence[int] = 0, local: bool = False) -> Callable[P, Any]:
     """A function that returns the pattern of f's Hessian: a symmetric boolean `scipy.sparse.csr_array`.
 
     f: function with one real number as result; else as for `jacobian_sparsity`. It is the pattern of the gradient's

@@ -4,12 +4,16 @@ The matrix is compressed: columns (or rows) that share no row (column) are evalu
 vectors. Sources are named in coloring.py.
 """
 
+from __future__ import annotations
+
 import functools
 import math
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ...dispatch import ConcreteValueError, DTypeError, Layer, ShapeError, SparsityError, describe, tree
+from ...dispatch.annotations import P
 from ...dsl import concatenate, getitem, ravel, vmap
 from ...dsl.array_libraries import asarray_like
 from ...dsl.avals import dtype_of, shape_of
@@ -20,10 +24,23 @@ from ..sweeps import push, record, tangent_of
 from .coloring import column_coloring, star_coloring
 from .detection import find, flat_function, gradient_of, symmetric
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class SparseMatrix(Protocol[P]):
+    """A function that returns a sparse matrix of derivatives, and its `plan`."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    def plan(self, *args: P.args, **kwargs: P.kwargs) -> SparsePlan: ...
+
+
 LARGEST = 2**24  # elements of directions that go through the function at once
 
 
-def sparse_jacobian(f, argnums=0, pattern=None, mode="auto", check=True):
+def sparse_jacobian(
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, pattern: Any = None, mode: str = "auto", check: bool = True
+) -> SparseMatrix[P]:
     """A function that returns the Jacobian of f as a `scipy.sparse.csr_array`, in a few passes instead of one per column.
 
     f: function of arrays or trees. argnums: position(s) of the arguments to differentiate. The matrix has a row for each
@@ -52,7 +69,9 @@ def sparse_jacobian(f, argnums=0, pattern=None, mode="auto", check=True):
     )  # fmt: skip
 
 
-def sparse_hessian(f, argnums=0, pattern=None, check=True):
+def sparse_hessian(
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, pattern: Any = None, check: bool = True
+) -> SparseMatrix[P]:
     """A function that returns the Hessian of f as a symmetric `scipy.sparse.csr_array`, forward over reverse.
 
     f: function with one real number as result; else as for `sparse_jacobian`, with rows as columns. A Hessian takes as many
@@ -68,7 +87,7 @@ def sparse_hessian(f, argnums=0, pattern=None, check=True):
     return _planned(name, f, argnums, pattern, check, symmetric, _symmetrically, lambda function: gradient_of(name, function))
 
 
-def _planned(name, f, argnums, pattern, check, search, compress, derived):
+def _planned(name, f, argnums, pattern, check, search, compress, derived) -> Any:
     """The function that evaluates, with its `plan`. search: finds a pattern; compress: function(pattern) -> Compression;
     derived: function(f) -> the function whose Jacobian it is."""
     given = None if pattern is None else compress(_as_pattern(name, pattern))

@@ -6,8 +6,11 @@ two. Limits: shapes and dtypes are those of each program, a Python `if` on an ar
 from outside are constants of the program, as they were at the trace, and Python runs at the trace only.
 """
 
+from __future__ import annotations
+
 import functools
 import threading
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +28,20 @@ from ..derived import jvp
 from ..inputs import NoTangent, as_inputs, check_callable, inexact, title
 from ..sweeps import record
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...dispatch.annotations import P
+
 MANY = 32  # programs of one function, from which on there is a warning
 
 
-def aot(f, compiler, bwd_compiler=None, recompute=cheap):
+def aot(
+    f: Callable[P, Any],
+    compiler: Callable[..., Any],
+    bwd_compiler: Callable[..., Any] | None = None,
+    recompute: Callable[..., bool] = cheap,
+) -> AheadOfTime:
     """f, computed by compiled programs: one for its value, one for its pullback.
 
     f: function of arrays or trees. compiler: `compiler(program, leaves)` returns a function of flat arrays, like these example
@@ -67,7 +80,7 @@ class AheadOfTime:
         self.f, self.compilers, self.recompute = f, (compiler, bwd_compiler), recompute
         self._made, self._lock = {}, threading.RLock()
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         entry, leaves = self._entry(args, kwargs)
         return tree.unflatten(entry.out, entry(leaves))
 

@@ -6,6 +6,10 @@ placeholder is an error (`polyad.where`, `polyad.cond`), arrays that are read be
 steps for their effect alone are kept only if an output depends on them. `polyad.make_ir` of a function is the first choice.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import DTypeError, Layer, ShapeError, StructureError, describe, isa, shape_of, tree
@@ -18,8 +22,13 @@ from ..reverse.tape import Reverse, ReverseRun
 from ..subgraphs import Between, flattened
 from .graph_nodes import Constant, Known, Placeholder, Step, behind, graph, replayed, run_again, shown, value_of
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def placeholder(shape=(), dtype=float, name=None):
+    from ...dispatch.annotations import AnyArray
+
+
+def placeholder(shape: int | Sequence[int] = (), dtype: Any = float, name: str | None = None) -> AnyArray:
     """A value that is given later, to compute with as with an array.
 
     shape: tuple of ints or an int. dtype: of numbers. name: for messages. Raises ShapeError, DTypeError.
@@ -48,7 +57,7 @@ def _dtype(dtype):
     return found
 
 
-def function(inputs, outputs, givens=None, name="graph"):
+def function(inputs: Any, outputs: Any, givens: Any = None, name: str = "graph") -> Any:
     """A callable that computes outputs from inputs.
 
     inputs: list of placeholders, or trees of them: the arguments. outputs: an array of the graph, or tree of them; the result
@@ -119,7 +128,7 @@ def _argument(name, x, var):
     return x if dtype_of(x) == aval.dtype else x.astype(aval.dtype)
 
 
-def gradients(y, xs, ct=None, stop_gradients=(), unconnected="zero"):
+def gradients(y: Any, xs: Any, ct: Any = None, stop_gradients: Any = (), unconnected: str = "zero") -> Any:
     """The gradient of y by xs, as further arrays of the graph, in the structure of xs.
 
     y: a real number of the graph; or any array or tree with ct, its cotangent of the same structure and shapes, plain or from

@@ -6,9 +6,12 @@ as its results; there is no list that grows. Limits: gradients are plain numbers
 return can be sent backward), and neither variables are made nor `backward` is called inside a transformation.
 """
 
+from __future__ import annotations
+
 import contextlib
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -179,7 +182,7 @@ VariableRun.kind = Variable
 variables_run = VariableRun()
 
 
-def variable(x):
+def variable(x: Any) -> Any:
     """A variable, or a tree of them: results computed from it can be sent backward, to its gradient `x.grad`.
 
     x: floating or complex array or number, or tree of them; it is copied. In place of an optimiser: change a variable within
@@ -205,7 +208,7 @@ def variable(x):
     return tree.unflatten(structure, [_made(v) if inexact(v) else v for v in values])
 
 
-def zero_grad(variables):
+def zero_grad(variables: Any) -> None:
     """Set the gradients of all variables in a tree to None."""
     for x in tree.leaves(variables):
         if isinstance(x, Variable):

@@ -1,7 +1,10 @@
 """Higher derivatives in one pass, by Taylor series: `jet` for functions of arrays and trees, `derivatives` of one number."""
 
+from __future__ import annotations
+
 import functools
 import math
+from typing import TYPE_CHECKING, Any
 
 from ...dispatch import ShapeError, StructureError, describe, tree
 from ...dsl import multiply
@@ -10,8 +13,13 @@ from ..inputs import NoTangent, as_inputs, chosen, fitted, is_count, of_function
 from ..sweeps import apart, in_structure, results_of, tangent_of
 from .series import SeriesRun
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-def jet(f, primals, series):
+    from ...dispatch.annotations import P, T
+
+
+def jet(f: Callable[P, T], primals: Sequence[Any], series: Sequence[Any]) -> tuple[T, list[T]]:
     """Value and derivatives of all orders up to n along a curve, by Taylor mode in one pass.
 
     f: function of arrays or trees. primals: tuple, its arguments, the point x(0) of a curve x(t). series: tuple with one
@@ -35,7 +43,7 @@ def jet(f, primals, series):
             moves = [any([c is not None for c in column]) for column in columns]
             wrapped = [run.wrap(x, column) if m else x for x, column, m in zip(xs, columns, moves, strict=True)]
             seen.append(tree.unflatten(structure, wrapped))
-        results = results_of(run, f, seen, has_aux=False)
+        results: Any = results_of(run, f, seen, has_aux=False)
     if results is None:
         return of_function(f, lambda g: jet(g, primals, series))
     pairs, shape, _ = results
@@ -94,7 +102,7 @@ def _fitted(name, n, k, dx, x, leaves, structure):
     return [fitted(t, v, functools.partial(where, i)) for i, (v, t) in enumerate(zip(leaves, given, strict=True))]
 
 
-def derivatives(f, n):
+def derivatives(f: Callable[[Any], T], n: int) -> Callable[[Any], list[T]]:
     """A function that returns [f(x), f'(x), …, the n-th derivative] for one number x, by Taylor mode in one pass.
 
     f: function of one real (or complex, if f is complex differentiable) number; its result may be any array or tree. n:

@@ -1,5 +1,9 @@
 """Checking derivatives against finite differences: the reference knows nothing of the rules."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import Layer, LeakedLayerError, ShapeError, StructureError, isa, tree
@@ -7,10 +11,24 @@ from ..derived import jvp, vjp
 from ..inputs import NoTangent, as_inputs, inexact, is_count, title
 from .finite_differences import difference_step, numerical_jvp
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...dispatch.annotations import P
+
 COARSE = 1e-3  # least tolerance where single precision is involved
 
 
-def check_grads(f, args, order=2, modes=("forward", "reverse"), eps=None, rtol=1e-4, atol=1e-6, seed=0):
+def check_grads(
+    f: Callable[P, Any],
+    args: Sequence[Any],
+    order: int = 2,
+    modes: str | Sequence[str] = ("forward", "reverse"),
+    eps: float | None = None,
+    rtol: float = 1e-4,
+    atol: float = 1e-6,
+    seed: int = 0,
+) -> None:
     """Check the derivatives of f at args, up to an order, in both modes and their mixtures.
 
     f: function of arrays or trees, smooth near args; of a callable tree (`closure(f)`, a dataclass with `__call__`) the

@@ -1,6 +1,9 @@
 """`draw_tape`: a picture of what reverse mode records of a function."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...dispatch import describe, isa, tree, unwatch, watch
 from ...dsl.avals import aval_of
@@ -9,8 +12,13 @@ from ..inputs import inexact, of_function, title
 from ..reverse.nodes import PART
 from ..sweeps import record
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def draw_tape(f, file=None, format=None, limit=LARGEST):
+    from ...dispatch.annotations import P
+
+
+def draw_tape(f: Callable[P, Any], file: Any = None, format: str | None = None, limit: int = LARGEST) -> Callable[P, str]:
     """A function that runs f and returns a picture of its tape: the steps that the walk back will take, from below upwards.
 
     f: function of arrays or trees; floating arguments are followed. Each box is an operation with the shape and dtype of its

@@ -1,5 +1,9 @@
 """`associative_scan`: all partial results of an associative operation in a logarithmic number of steps."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ...dispatch import ShapeError, StructureError, batch_axis, is_container, tree
 from ...dispatch.containers import densified
 from ..avals import ndim_of, normalize_axis, shape_of
@@ -7,8 +11,13 @@ from ..layers.batch_axes import containers_in, lanes_taken
 from ..ops.rearrange import flip
 from ..ops.shape import concatenate, reshape, stack
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def associative_scan(f, xs, reverse=False, axis=0):
+    from ...dispatch.annotations import X
+
+
+def associative_scan(f: Callable[[Any, Any], Any], xs: X, reverse: bool = False, axis: int = 0) -> X:
     """The results of combining the first k elements, for each k: `[x0, f(x0, x1), f(f(x0, x1), x2), …]`.
 
     f: associative function of two arrays or trees, each with any number of elements along the axis, that combines them element

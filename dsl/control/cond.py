@@ -1,5 +1,9 @@
 """A choice between functions: `cond` by a boolean, `switch` by a number."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import Array, ConcreteValueError, DTypeError, ShapeError, StructureError, describe, tree
@@ -33,8 +37,13 @@ from .subprograms import (
     with_outputs,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
-def cond(condition, true_fun, false_fun, *operands):
+    from ...dispatch.annotations import T, X
+
+
+def cond(condition: Any, true_fun: Callable[..., T], false_fun: Callable[..., X], *operands: Any) -> T | X:
     """`true_fun(*operands)` where the condition holds, else `false_fun(*operands)`.
 
     condition: one boolean (or number). true_fun, false_fun: functions of the operands (arrays or trees) that return trees
@@ -53,7 +62,7 @@ def cond(condition, true_fun, false_fun, *operands):
     return _chosen("cond", truth(condition), (false_fun, true_fun), operands)
 
 
-def switch(index, branches, *operands):
+def switch(index: Any, branches: Iterable[Callable[..., T]], *operands: Any) -> T:
     """`branches[index](*operands)`, with the index brought into range; all else as for `cond`.
 
     index: one integer. branches: functions.

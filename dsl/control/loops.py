@@ -1,5 +1,9 @@
 """Loops that end by a condition: `while_loop`, and `fori_loop` over whole numbers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import Array, DTypeError, ShapeError, describe, tree
@@ -28,8 +32,13 @@ from .subprograms import (
     truth,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def while_loop(cond_fun, body_fun, init):
+    from ...dispatch.annotations import T
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], T], init: Any) -> T:
     """Repeat `x = body_fun(x)` while `cond_fun(x)` holds, from x = init on.
 
     cond_fun: function of the carry with one boolean as result. body_fun: function of the carry that returns the next one,
@@ -127,7 +136,7 @@ def kept_while(cond_fun, body_fun, init):
     return carry.tree(results[: len(carry.leaves)]), tuple(results[len(carry.leaves) :])
 
 
-def fori_loop(lower, upper, body_fun, init):
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], T], init: Any) -> T:
     """Repeat `x = body_fun(i, x)` for i = lower, …, upper - 1, from x = init on.
 
     lower, upper: integers; a number of steps that is known when the loop is traced makes it a `scan`. body_fun: function of

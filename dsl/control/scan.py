@@ -1,5 +1,9 @@
 """`scan`: a loop of a known number of steps, with a carry, an input and an output for each step; and `map` over steps."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import Array, ShapeError, StructureError, describe, is_container, isa, tree
@@ -19,8 +23,13 @@ from .lifting import fixpoint
 from .loop_gradients import forward_steps
 from .subprograms import as_numbers, avals_out, check_arguments, check_carry, in_python, lanes_out, recording, subprogram
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def scan(f, init, xs=None, length=None, reverse=False):
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
+) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` for each x along axis 0 of xs, from carry = init on.
 
     f: function of the carry and a step's input that returns the next carry (of the same structure, shapes and dtypes) and
@@ -89,7 +98,7 @@ def _same_structure(shape, found):
     return found
 
 
-def map(f, xs):
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """`stack([f(x) for x in xs])`, one after the other; `vmap` does them all at once and `map` needs less memory.
 
     f: function of one array or tree. xs: arrays with the steps along axis 0.

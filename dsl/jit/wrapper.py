@@ -1,8 +1,11 @@
 """`jit`: what users call, and the way from a call to its tree."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import threading
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,9 +30,18 @@ from .segments import Tree
 from .statics import changeable, key_of
 from .writes import KEPT
 
+if TYPE_CHECKING:
+    from .annotations import Jit
+
 MOST = 256  # kinds of arguments that are kept
 
 
+def _with_attributes(function: Any) -> Jit:
+    """`jit` as type checkers see it: the folder's front door gives it explain, programs and source."""
+    return function
+
+
+@_with_attributes
 def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=(), passes=None):
     """A function that does what f does, faster: its operations are recorded once and run as compiled programs.
 
@@ -81,7 +93,7 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
     jitted = Jitted(f, **options)
 
     @functools.wraps(f)
-    def run(*args, **kwargs):
+    def run(*args, **kwargs) -> Any:
         quick = jitted.quick
         if quick is not None:
             y = quick(args, kwargs)
@@ -89,7 +101,7 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
                 return y
         return jitted(*args, **kwargs)
 
-    run.jitted, run.clear_cache = jitted, jitted.clear
+    run.jitted, run.clear_cache = jitted, jitted.clear  # type: ignore[attr-defined]
     return run
 
 

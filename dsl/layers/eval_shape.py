@@ -1,13 +1,22 @@
 """`eval_shape`: shapes and dtypes of results without computing them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ...dispatch import Array, DTypeError, describe, tree
 from ..avals import Aval, aval_of, dtype_of, infer, is_number
 from ..card import Card
 from ..ir.programs import Var
 from .tracing import traced
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def eval_shape(f, *args, **params):
+    from ...dispatch.annotations import P
+
+
+def eval_shape(f: Callable[P, Any], *args: Any, **params: Any) -> Any:
     """Shapes and dtypes that a function or an operation would give, without computing it.
 
     f: function of arrays or trees, or an operation. args: its arguments, in the place of arrays also `Aval`s, or whatever

@@ -1,7 +1,10 @@
 """The tracing layer: values without numbers, which record each operation as an equation of a program."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +32,11 @@ from ..ir.programs import Equation, Program, Var, same_step, without_dead_code
 from ..mutation_checks import check_sealed, sealed, watching
 from .batching import lanes_of
 from .weak_types import inferred, settled_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...dispatch.annotations import P
 
 
 class Traced(Layer):
@@ -292,7 +300,7 @@ class TraceRun(Run):
         return Traced[self.depth](self.atom(value), self)
 
 
-def make_ir(f):
+def make_ir(f: Callable[P, Any]) -> Callable[P, Program]:
     """Trace a function: `make_ir(f)(*args)` is the `Program` that f is for arguments of these shapes and dtypes.
 
     f: function of arrays or trees. Arrays that f reads from outside become constants. A Python branch on a traced value

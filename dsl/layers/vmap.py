@@ -5,8 +5,11 @@ runs again on each part, and the results are merged in order. Collectives keep a
 its contribution; when every part stands at the same one it runs once over all lanes and the parts go on from the log.
 """
 
+from __future__ import annotations
+
 import functools
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,10 +40,22 @@ from .batch_axes import batch_axes, containers_in, lanes_given, lanes_taken, of_
 from .batching import Batched, LanesRun, Need, Replicated, Split, fits, lane_numbers, show
 from .unkeyed_draws import looked_at
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from ...dispatch.annotations import P
+
+
 MANY_PARTS = 64  # split parts above which a warning names the alternatives
 
 
-def vmap(f, in_axes=0, out_axes=0, axis_size=None, axis_name=None):
+def vmap(
+    f: Callable[P, Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
+) -> Callable[..., Any]:
     """Map a function over an axis of its arguments; its meaning is `stack([f(x[k]) for k in range(n)])`.
 
     f: function of arrays or trees of arrays. in_axes: the axis to map for each argument, None for an argument that is the

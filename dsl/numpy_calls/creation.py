@@ -5,20 +5,26 @@ into them (`out = zeros(3); out[0] = x`).
 use `ops/create.py`, whose results are plain constants.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...dispatch import Layer, innermost_run, settled, snapshot
 from ..ops import create
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import F
 
-def _public(creation):
+
+def _public(creation: Any) -> Any:
     creation.__module__ = __name__
     return creation
 
 
-def _writable(make):
+def _writable(make: F) -> F:
     @functools.wraps(make)
     def creation(*args, **params):
         run = innermost_run()
@@ -28,7 +34,7 @@ def _writable(make):
     return _public(creation)
 
 
-def _writable_like(make):
+def _writable_like(make: F) -> F:
     @functools.wraps(make)
     def creation(x, /, *args, **params):
         y = make(x, *args, **params)
@@ -48,7 +54,7 @@ def _within(run, y):
     return snapshot(y) if isinstance(y, Layer) else run.constant(y)
 
 
-zeros, ones, full, empty, eye = map(_writable, (create.zeros, create.ones, create.full, create.empty, create.eye))
-zeros_like, ones_like, full_like, empty_like = map(
-    _writable_like, (create.zeros_like, create.ones_like, create.full_like, create.empty_like)
-)
+zeros, ones, full = _writable(create.zeros), _writable(create.ones), _writable(create.full)
+empty, eye = _writable(create.empty), _writable(create.eye)
+zeros_like, ones_like = _writable_like(create.zeros_like), _writable_like(create.ones_like)
+full_like, empty_like = _writable_like(create.full_like), _writable_like(create.empty_like)

@@ -4,6 +4,10 @@ Arrays "like" another take shape, dtype and device from it (also from a layer va
 another device for one call: "cpu", "cuda:1", or what an array says of itself by `x.device`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import (
@@ -26,6 +30,11 @@ from ..card import operations
 from .arithmetic import add, multiply, subtract
 from .complex import astype
 from .shape import broadcast_to, reshape, stack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...dispatch.annotations import AnyArray
 
 
 def _make(name, *args, device=None, **params):
@@ -66,17 +75,17 @@ def _shown(x):
     return describe(x) if hasattr(x, "shape") else repr(x)
 
 
-def zeros(shape, dtype=None, device=None):
+def zeros(shape: int | Sequence[int], dtype: Any = None, device: Any = None) -> AnyArray:
     """Array of zeros. shape: int or tuple; dtype: float64 unless given."""
     return _make("zeros", shape, dtype=dtype, device=device)
 
 
-def ones(shape, dtype=None, device=None):
+def ones(shape: int | Sequence[int], dtype: Any = None, device: Any = None) -> AnyArray:
     """Array of ones. shape: int or tuple; dtype: float64 unless given."""
     return _make("ones", shape, dtype=dtype, device=device)
 
 
-def full(shape, fill_value, dtype=None, device=None):
+def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, device: Any = None) -> AnyArray:
     """Array filled with a number (also a layer's, which stays followed); dtype: that of the number unless given."""
     if isinstance(fill_value, (Layer, Container)):
         return _moved(_filled(fill_value, shape, dtype), device)
@@ -93,17 +102,17 @@ def _filled(value, shape, dtype):
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))
 
 
-def empty(shape, dtype=None, device=None):
+def empty(shape: int | Sequence[int], dtype: Any = None, device: Any = None) -> AnyArray:
     """Array with arbitrary contents, to be written before it is read."""
     return _make("empty", shape, dtype=dtype, device=device)
 
 
-def arange(start, /, stop=None, step=1, dtype=None, device=None):
+def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None) -> AnyArray:
     """Numbers from start (0 if only one bound is given) up to but without stop, in steps."""
     return _make("arange", *((0, start) if stop is None else (start, stop)), step, dtype=dtype, device=device)
 
 
-def linspace(start, stop, /, num=50, endpoint=True, dtype=None, device=None):
+def linspace(start: Any, stop: Any, /, num: int = 50, endpoint: bool = True, dtype: Any = None, device: Any = None) -> AnyArray:
     """`num` evenly spaced numbers from start to stop (included unless endpoint is false)."""
     if not isinstance(start, (Layer, Container)) and not isinstance(stop, (Layer, Container)):
         return _make("linspace", start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
@@ -113,12 +122,12 @@ def linspace(start, stop, /, num=50, endpoint=True, dtype=None, device=None):
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))
 
 
-def eye(n, m=None, /, k=0, dtype=None, device=None):
+def eye(n: int, m: int | None = None, /, k: int = 0, dtype: Any = None, device: Any = None) -> AnyArray:
     """Matrix with ones on a diagonal: n rows, m columns (n unless given), k places above the main diagonal."""
     return _make("eye", n, m, k=k, dtype=dtype, device=device)
 
 
-def _make_like(name, x, dtype, shape, *value, device=None):
+def _make_like(name, x, dtype, shape, *value, device=None) -> Any:
     """By the innermost array of x. Like a number: a NumPy scalar, which mixes with the arrays of every device."""
     if not (isinstance(x, Scalar) or _is_array(x)) or dtype_of(x).kind not in "biufc":
         raise DTypeError(f"{name}_like: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
@@ -139,7 +148,7 @@ def _make_like(name, x, dtype, shape, *value, device=None):
     return _numbers(name, getattr(creator(example), name), shape, *value, dtype=dtype)
 
 
-def zeros_like(x, /, dtype=None, shape=None, device=None):
+def zeros_like(x: Any, /, dtype: Any = None, shape: Any = None, device: Any = None) -> AnyArray:
     """Zeros on x's device, of its dtype and shape unless others are given; of x's type if that is a linear array
     type."""
     if type(x) is np.ndarray and shape is None and device is None and x.dtype.kind != "O":  # the common case, unasked
@@ -151,17 +160,17 @@ def zeros_like(x, /, dtype=None, shape=None, device=None):
     return _make_like("zeros", x, dtype, shape, device=device)
 
 
-def ones_like(x, /, dtype=None, shape=None, device=None):
+def ones_like(x: Any, /, dtype: Any = None, shape: Any = None, device: Any = None) -> AnyArray:
     """Ones on x's device, of its dtype and shape unless others are given."""
     return _make_like("ones", x, dtype, shape, device=device)
 
 
-def empty_like(x, /, dtype=None, shape=None, device=None):
+def empty_like(x: Any, /, dtype: Any = None, shape: Any = None, device: Any = None) -> AnyArray:
     """An array of arbitrary contents on x's device, of its dtype and shape unless others are given."""
     return _make_like("empty", x, dtype, shape, device=device)
 
 
-def full_like(x, /, fill_value, dtype=None, shape=None, device=None):
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, shape: Any = None, device: Any = None) -> AnyArray:
     """An array filled with a number, on x's device, of its dtype and shape unless others are given."""
     if isinstance(fill_value, (Layer, Container)):
         shape, dtype = shape_of(x) if shape is None else shape, dtype_of(x) if dtype is None else dtype
@@ -176,17 +185,17 @@ def beside(x, example):
     return multiply(x, ones_like(example, dtype_of(x), ()))
 
 
-def eye_like(x, n, dtype=None):
+def eye_like(x, n, dtype=None) -> AnyArray:
     """Identity matrix of n rows on x's device, of its dtype unless given."""
     return creator(x).eye(n, dtype=dtype_of(x) if dtype is None else dtype)
 
 
-def arange_like(x, n):
+def arange_like(x, n) -> AnyArray:
     """The integers below n, on x's device."""
     return creator(x).arange(n)
 
 
-def asarray(x, /, dtype=None, device=None, copy=None):
+def asarray(x: Any, /, dtype: Any = None, device: Any = None, copy: bool | None = None) -> AnyArray:
     """x as an array: numbers and nested lists become one, arrays and layer values stay (converted to `dtype` if given).
 
     Lists that hold layer values are stacked. device: where the result lies, by default where x does. copy: True for a
@@ -215,7 +224,7 @@ def asarray(x, /, dtype=None, device=None, copy=None):
     return made.copy() if copy else made
 
 
-def _whole(x):
+def _whole(x) -> Any:
     """x as an array, where it is a number because it has no axes."""
     return np.asarray(x) if isinstance(x, Scalar) else x
 
@@ -229,7 +238,7 @@ def _copied(x, y, copy):
     return y
 
 
-def from_dlpack(x, /, device=None, copy=None):
+def from_dlpack(x: Any, /, device: Any = None, copy: bool | None = None) -> AnyArray:
     """An array that shares the memory of another library's array, by the DLPack protocol.
 
     x: object with `__dlpack__` and `__dlpack_device__` on the host or a CUDA device. device: where the result lies, by

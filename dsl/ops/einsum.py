@@ -4,10 +4,13 @@
 integers for the axes under an ellipsis, counted from the last.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import string
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from ...dispatch import ShapeError, describe, isa
 from ..avals import dtype_of, ndim_of, shape_of
@@ -19,10 +22,12 @@ from .linalg import counted, matmul
 from .products import rearranged
 from .reduce import sum
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of their numbers in a list of subscripts
 
 
-def einsum(subscripts, /, *operands, optimize="auto"):
+def einsum(subscripts: Any, /, *operands: Any, optimize: str = "auto") -> AnyArray:
     """Sum of products of arrays over the axes that `subscripts` names and its output leaves out.
 
     subscripts: "ij,jk->ik": a letter per axis of each operand, "..." for the axes not named, and the axes of the result;

@@ -6,8 +6,11 @@ and irfft fills the rest in by symmetry: each is the other's transpose up to a c
 coefficients that stand for two.
 """
 
+from __future__ import annotations
+
 import functools
 import string
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +25,8 @@ from .indexing import Slice, index
 from .rearrange import roll
 from .shape import concatenate, reshape
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -324,7 +329,7 @@ def _points(name, n):
     return n.__index__()
 
 
-def fftfreq(n, d=1.0, dtype=None, device=None):
+def fftfreq(n: Any, d: Any = 1.0, dtype: Any = None, device: Any = None) -> AnyArray:
     """The frequencies of the coefficients that `fft` gives, in its order: 0, 1, …, -2, -1 over n·d.
 
     n: number of points. d: spacing of the samples, in any unit; may be followed by a transformation. dtype: float64 unless
@@ -336,7 +341,7 @@ def fftfreq(n, d=1.0, dtype=None, device=None):
     return _over(k, n, d, dtype)
 
 
-def rfftfreq(n, d=1.0, dtype=None, device=None):
+def rfftfreq(n: Any, d: Any = 1.0, dtype: Any = None, device: Any = None) -> AnyArray:
     """The frequencies of the coefficients that `rfft` gives: 0, 1, …, n//2 over n·d, shape (n//2+1,). Parameters as for
     `fftfreq`. Raises ShapeError."""
     n = _points("rfftfreq", n)

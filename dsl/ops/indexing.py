@@ -4,6 +4,10 @@ An index is split into arrays of integers, which are arguments of the operation,
 so that indices may be batched or traced like any other array. Boolean arrays become integer positions first.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import Array, DTypeError, Layer, ShapeError, describe, isa
@@ -18,6 +22,8 @@ from .create import arange_like, zeros_like
 from .reduce import sum as total
 from .shape import broadcast_to, moveaxis, reshape
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 ARRAY = "array"  # place of the next index array in a spec
 
 
@@ -221,7 +227,7 @@ def _gather_unbatched(size, x, arrays, batched, spec):
     return index_batch(size, [broadcast_to(x, shape=(size, *shape_of(x))), *arrays], [True, *batched], spec)
 
 
-def getitem(x, index_, /):
+def getitem(x: Any, index_: Any, /) -> AnyArray:
     """x[index] as NumPy has it: integers, slices, ellipsis, None, integer and boolean arrays, mixed."""
     kind = type(index_)
     if kind is int or kind is slice:

@@ -1,6 +1,9 @@
 """Splitting, stacking and editing along an axis: parts of an array, arrays side by side, elements put in or left out."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +14,9 @@ from .create import asarray, beside
 from .indexing import getitem
 from .rearrange import along
 from .shape import concatenate, expand_dims, reshape
+
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 
 
 # ---------------------------------------------------------------------- parts
@@ -170,7 +176,7 @@ column_stack.card.body = lambda *arrays: concatenate(
 )
 
 
-def block(arrays):
+def block(arrays: Any) -> AnyArray:
     """An array from nested lists of blocks: the innermost lists are joined along the last axis, those around them along
     the axis before it, and so on.
 

@@ -10,6 +10,10 @@ value of each lane, and the transpose of `psum` is a second `psum`, which all la
 the first one, backwards, whether they use its result or not.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import Container, is_container, tree
@@ -22,6 +26,11 @@ from .reduce import max as max_
 from .reduce import min as min_
 from .reduce import sum
 from .shape import broadcast_to, expand_dims, moveaxis
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from ...dispatch.annotations import X
 
 
 def _over_names(name, one, x, axis_name):
@@ -37,7 +46,7 @@ def _followed(x, axis, lanes=False, beside=None):
     return axis.run.followed(x, lanes, beside) if axis.varying and not is_container(x) else x
 
 
-def psum(x, axis_name):
+def psum(x: X, axis_name: Hashable) -> X:
     """Sum of x over the lanes of a named axis; the result is the same in every lane.
 
     For derivatives taken inside the map it is one number of all lanes (a loss made of it counts once) as long as no two
@@ -58,33 +67,33 @@ def psum_over(x, axis):
     return lane_sum(x, axis_name=axis)
 
 
-def pmean(x, axis_name):
+def pmean(x: X, axis_name: Hashable) -> X:
     """Mean of x over the lanes of a named axis (see `psum`); integers give floating point."""
     return _over_names("pmean", lane_mean, x, axis_name)
 
 
-def pmax(x, axis_name):
+def pmax(x: X, axis_name: Hashable) -> X:
     """Largest value over the lanes of a named axis. Lanes that hold it share the derivative equally."""
     return _over_names("pmax", lambda leaf, axis_name: max_(lane_gather(leaf, axis_name=axis_name), axis=0), x, axis_name)
 
 
-def pmin(x, axis_name):
+def pmin(x: X, axis_name: Hashable) -> X:
     """Smallest value over the lanes of a named axis. Lanes that hold it share the derivative equally."""
     return _over_names("pmin", lambda leaf, axis_name: min_(lane_gather(leaf, axis_name=axis_name), axis=0), x, axis_name)
 
 
-def all_gather(x, axis_name):
+def all_gather(x: Any, axis_name: Hashable) -> Any:
     """The values of all lanes, stacked along a new axis 0 in the lanes' order; the same in every lane."""
     return _over_names("all_gather", lane_gather, x, axis_name)
 
 
-def axis_index(axis_name):
+def axis_index(axis_name: Hashable) -> Any:
     """The number of this lane along a named axis, an integer."""
     axis = find_axis(axis_name, "axis_index")
     return axis.numbers()
 
 
-def axis_size(axis_name):
+def axis_size(axis_name: Hashable) -> int:
     """The number of lanes of a named axis, a Python integer."""
     return find_axis(axis_name, "axis_size").size
 

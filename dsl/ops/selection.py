@@ -1,5 +1,9 @@
 """Choices by conditions, and comparisons of whole arrays."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -15,6 +19,8 @@ from .search import mask_places
 from .shape import broadcast_to, expand_dims, ravel, size_of, stack
 from .sorting import take_along_axis
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 # ---------------------------------------------------------------------- by a condition
 _some = lambda rng: np.array([True, False, True, False])
 
@@ -48,7 +54,7 @@ def compress(condition, x, /, axis=None, size=None):
     return take(x, mask_places("compress", not_zero(condition), size, 0), axis=axis)
 
 
-def select(conditions, choices, default=0):
+def select(conditions: Any, choices: Any, default: Any = 0) -> AnyArray:
     """For each element the choice of the first condition that is true there, `default` where none is.
 
     conditions: list of boolean arrays; choices: list of as many arrays or numbers; all broadcast. Raises ShapeError.
@@ -67,7 +73,7 @@ def select(conditions, choices, default=0):
     return astype(y, dtype=dtype) if dtype_of(y) != dtype else y
 
 
-def piecewise(x, conditions, functions, *args, **params):
+def piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **params: Any) -> AnyArray:
     """A function defined in pieces: each of `functions` where its condition is true, of several the last one.
 
     x: array. conditions: list of boolean arrays of x's shape. functions: functions of arrays, or numbers; one more than
@@ -90,7 +96,7 @@ def piecewise(x, conditions, functions, *args, **params):
     return astype(y, dtype=dtype_of(x)) if dtype_of(y) != dtype_of(x) else y
 
 
-def choose(places, choices, mode="raise"):
+def choose(places: Any, choices: Any, mode: str = "raise") -> AnyArray:
     """For each element the one of `choices` with its number, all broadcast.
 
     places: integer array. choices: sequence of arrays, or an array whose axis 0 they are. mode: "wrap" or "clip" brings
@@ -150,7 +156,7 @@ def isclose(x, y, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     return logical_or(close, logical_and(isnan(x), isnan(y))) if equal_nan else close
 
 
-def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(x: Any, y: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements of two arrays are close, a bool; see `isclose`. Lanes of `vmap` are split by it.
 
     Raises ShapeError; ConcreteValueError in a trace.
@@ -158,7 +164,7 @@ def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
     return bool(all(isclose(asarray(x), asarray(y), rtol=rtol, atol=atol, equal_nan=equal_nan)))
 
 
-def array_equal(x, y, equal_nan=False):
+def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and elements, a bool. Lanes of `vmap` are split by it.
 
     Raises ConcreteValueError in a trace.
@@ -170,7 +176,7 @@ def array_equal(x, y, equal_nan=False):
     return bool(all(logical_or(same, logical_and(isnan(x), isnan(y))) if equal_nan else same))
 
 
-def array_equiv(x, y):
+def array_equiv(x: Any, y: Any) -> bool:
     """Whether two arrays broadcast to the same shape with the same elements, a bool. Raises as `array_equal` does."""
     try:
         shape = broadcast_shapes("array_equiv", [asarray(x), asarray(y)])

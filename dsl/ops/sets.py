@@ -4,7 +4,9 @@ How many elements differ depends on the values: lanes of `vmap` are split by tha
 elements to return whatever the values are.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,9 @@ from .reduce import any
 from .search import PLACE, mask_places, searchsorted
 from .shape import concatenate, moveaxis, ravel, reshape
 from .sorting import argsort, lexsort, sort
+
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 
 
 # ---------------------------------------------------------------------- different elements
@@ -194,7 +199,7 @@ def isin(x, test, /, assume_unique=False, invert=False):
     return logical_not(found) if invert else found
 
 
-def in1d(x, test, assume_unique=False, invert=False):
+def in1d(x: Any, test: Any, assume_unique: bool = False, invert: bool = False) -> AnyArray:
     """`isin` of x flattened, a vector. Raises DTypeError."""
     return isin(ravel(asarray(x)), test, assume_unique=assume_unique, invert=invert)
 

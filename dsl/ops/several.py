@@ -1,5 +1,9 @@
 """Functions of several arrays or with several results that only change shapes, made of operations."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -8,8 +12,10 @@ from ..avals import ndim_of, normalize_axis, shape_of
 from .indexing import getitem
 from .shape import broadcast_to, reshape
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to. shapes: ints or tuples of ints. Raises ShapeError.
 
     >>> import polyad as pa
@@ -22,7 +28,7 @@ def broadcast_shapes(*shapes):
         raise ShapeError(f"broadcast_shapes: {', '.join(map(str, shapes))} do not broadcast; check the lengths") from None
 
 
-def broadcast_arrays(*arrays):
+def broadcast_arrays(*arrays: Any) -> tuple[AnyArray, ...]:
     """The arrays repeated to their common shape, as a tuple; see `broadcast_to`. Raises ShapeError.
 
     >>> import numpy as np, polyad as pa
@@ -33,7 +39,7 @@ def broadcast_arrays(*arrays):
     return tuple([broadcast_to(x, shape=shape) for x in arrays])
 
 
-def unstack(x, /, axis=0):
+def unstack(x: Any, /, axis: int = 0) -> tuple[AnyArray, ...]:
     """The slices of x along an axis, as a tuple, without that axis: the inverse of `stack`. Raises ShapeError.
 
     >>> import numpy as np, polyad as pa
@@ -47,7 +53,7 @@ def unstack(x, /, axis=0):
     return tuple([getitem(x, (*before, i)) for i in range(shape_of(x)[axis])])
 
 
-def meshgrid(*arrays, indexing="xy", sparse=False):
+def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[AnyArray, ...]:
     """Coordinates of all points of a grid: array i holds, at each point, the coordinate along axis i.
 
     arrays: coordinates along each axis, one axis each (or none, for a single one). indexing: "ij" for the axes in the

@@ -1,6 +1,9 @@
 """Random order and random choice, from a key."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +21,11 @@ from ..ops.sorting import argsort
 from .draws import draw_shape, fitted, half_open, inside, randint
 from .keys import check_one_key, listed, words
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 
-def permutation(key, x, axis=0):
+
+def permutation(key: Any, x: Any, axis: int = 0) -> AnyArray:
     """A random order of the slices of x along an axis, or of the integers below x if that is an int.
 
     key: a key. x: array, whose derivative follows its elements, or int. Raises ShapeError, DTypeError.
@@ -31,7 +37,7 @@ def permutation(key, x, axis=0):
     return take(x, argsort(words(key, (shape_of(x)[axis],))), axis=axis)
 
 
-def choice(key, a, shape=(), replace=True, p=None, axis=0):
+def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> AnyArray:
     """Random slices of an array along an axis, or random integers below a number.
 
     key: a key. a: array (derivatives follow its elements) or int. shape: of the selection, which replaces the axis. replace:
@@ -72,7 +78,7 @@ def _order(key, n, p):
     return argsort(where(never, math.inf, waiting))
 
 
-def categorical(key, logits, axis=-1, shape=None):
+def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> AnyArray:
     """Integers whose probabilities are softmax(logits) along an axis, by the largest of logits plus Gumbel noise.
 
     key: a key. logits: array; -inf for what never happens; no derivative. shape: of the result, to which the logits' other

@@ -4,6 +4,10 @@ Gamma numbers are quantiles of one uniform number, so that they are differentiab
 Figurnov, Mohamed, Mnih: Implicit reparameterization gradients, NeurIPS 2018). They need SciPy's special functions.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -21,6 +25,9 @@ from ..ops.softmax import softmax
 from ..ops.special import ndtri
 from .draws import draw_shape, fitted, floating, inside, placed, standard_normal
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
+
 
 def _log_gamma(key, a, shape, part=0):
     """Logarithms of gamma numbers of shape a, exact for small a too: those of shape a + 1, and log(u) / a."""
@@ -28,7 +35,7 @@ def _log_gamma(key, a, shape, part=0):
     return add(log(larger), divide(log(inside(key, shape, part + 1)), a))
 
 
-def gamma(key, a, shape=None, scale=1.0, dtype=np.float64):
+def gamma(key: Any, a: Any, shape: Any = None, scale: Any = 1.0, dtype: Any = np.float64) -> AnyArray:
     """Numbers of the gamma distribution, density x**(a-1) exp(-x) / Γ(a).
 
     key: a key. a: shape parameter, positive; scale: of the numbers; arrays or numbers, both differentiable. shape: int or
@@ -43,7 +50,7 @@ def gamma(key, a, shape=None, scale=1.0, dtype=np.float64):
     return placed(multiply(larger, power(u, divide(1.0, a))), dtype, 0.0, scale)
 
 
-def beta(key, a, b, shape=None, dtype=np.float64):
+def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = np.float64) -> AnyArray:
     """Numbers of the beta distribution, density proportional to x**(a-1) (1-x)**(b-1).
 
     key: a key. a, b: positive numbers or arrays, differentiable. shape: int or tuple; by default that of a and b. Raises
@@ -53,7 +60,7 @@ def beta(key, a, b, shape=None, dtype=np.float64):
     return placed(expit(subtract(_log_gamma(key, a, shape), _log_gamma(key, b, shape, 2))), dtype)
 
 
-def dirichlet(key, alpha, shape=None, dtype=np.float64):
+def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = np.float64) -> AnyArray:
     """Vectors of the Dirichlet distribution: non-negative numbers along a last axis, which add up to 1.
 
     key: a key. alpha: positive array of shape (…, n), differentiable. shape: int or tuple, of the vectors, to which alpha's
@@ -70,7 +77,7 @@ def _vector_shape(name, key, shape, vector, *others):
     return fitted(name, key, shape, [vector], [shape_of(vector)[:-1], *others])
 
 
-def student_t(key, df, shape=None, loc=0.0, scale=1.0, dtype=np.float64):
+def student_t(key: Any, df: Any, shape: Any = None, loc: Any = 0.0, scale: Any = 1.0, dtype: Any = np.float64) -> AnyArray:
     """Numbers of Student's t distribution.
 
     key: a key. df: degrees of freedom, positive; loc, scale: numbers or arrays; all differentiable. shape: int or tuple; by
@@ -87,7 +94,7 @@ REACH = 32  # further than a quantile lies from its approximation
 MANY = 1e6  # mean from which the approximation is off by less than 0.01, and SciPy's function can be off by more
 
 
-def poisson(key, lam, shape=None, dtype=np.int64):
+def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = np.int64) -> AnyArray:
     """Counts of the Poisson distribution, by its quantiles.
 
     key: a key. lam: mean, number or array, not negative; no derivative. shape: int or tuple; by default that of lam. dtype:
@@ -105,7 +112,7 @@ def poisson(key, lam, shape=None, dtype=np.int64):
     return astype(where(greater(lam, MANY), ceil(subtract(guess, 0.5)), high), dtype=np.dtype(dtype))
 
 
-def multivariate_normal(key, mean, cov, shape=None, dtype=np.float64):
+def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = np.float64) -> AnyArray:
     """Vectors of the normal distribution with a covariance matrix.
 
     key: a key. mean: array of shape (…, n); cov: symmetric positive definite, shape (…, n, n); both differentiable. shape: int

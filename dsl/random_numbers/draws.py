@@ -5,7 +5,10 @@ uniform or integers, and else by the logarithms, cosines and special functions o
 differ in the last bit. Parameters may be arrays that are followed: draws are differentiable functions of them.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +22,9 @@ from ..ops.exponential import log, log1p, sqrt
 from ..ops.special import ndtr, ndtri
 from ..ops.trigonometric import cos, tan
 from .keys import check_integer, check_one_key, listed, words
+
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 
 
 # ---------------------------------------------------------------------- what all share
@@ -70,7 +76,7 @@ def placed(x, dtype, loc=0.0, scale=1.0):
 
 
 # ---------------------------------------------------------------------- bits, uniform, normal
-def bits(key, shape=(), dtype=np.uint64):
+def bits(key: Any, shape: Any = (), dtype: Any = np.uint64) -> AnyArray:
     """Random bits: unsigned integers, each of which is as likely as any other.
 
     key: a key. shape: int or tuple. dtype: uint8, uint16, uint32 or uint64. Raises DTypeError, ShapeError.
@@ -83,7 +89,7 @@ def bits(key, shape=(), dtype=np.uint64):
     return made if width == 64 else astype(bitwise_right_shift(made, 64 - width), dtype=dtype)
 
 
-def uniform(key, shape=None, low=0.0, high=1.0, dtype=np.float64):
+def uniform(key: Any, shape: Any = None, low: Any = 0.0, high: Any = 1.0, dtype: Any = np.float64) -> AnyArray:
     """Numbers uniform in [low, high): multiples of 2**-53 (float32: 2**-24) of the length, above low.
 
     key: a key. shape: int or tuple; by default that of the limits. low, high: numbers or arrays that broadcast to the
@@ -104,7 +110,7 @@ def standard_normal(key, shape, part=0):
     return multiply(radius, cos(multiply(2 * math.pi, half_open(words(key, shape, part + 1), np.float64))))
 
 
-def normal(key, shape=None, loc=0.0, scale=1.0, dtype=np.float64):
+def normal(key: Any, shape: Any = None, loc: Any = 0.0, scale: Any = 1.0, dtype: Any = np.float64) -> AnyArray:
     """Numbers of the normal distribution, by the method of Box and Muller.
 
     key: a key. shape: int or tuple; by default that of loc and scale. loc, scale: mean and standard deviation, numbers or
@@ -119,7 +125,7 @@ def normal(key, shape=None, loc=0.0, scale=1.0, dtype=np.float64):
     return placed(standard_normal(key, shape), dtype, loc, scale)
 
 
-def truncated_normal(key, lower, upper, shape=None, dtype=np.float64):
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = np.float64) -> AnyArray:
     """Numbers of the standard normal distribution that lie in [lower, upper], by its quantiles.
 
     key: a key. lower, upper: numbers or arrays, lower < upper, both differentiable, infinite ones too. shape: int or tuple;
@@ -134,7 +140,7 @@ def truncated_normal(key, lower, upper, shape=None, dtype=np.float64):
 
 
 # ---------------------------------------------------------------------- integers and truth
-def randint(key, shape=None, low=0, high=2, dtype=np.int64):
+def randint(key: Any, shape: Any = None, low: Any = 0, high: Any = 2, dtype: Any = np.int64) -> AnyArray:
     """Integers uniform in [low, high).
 
     key: a key. shape: int or tuple; by default that of the limits. low, high: integers or integer arrays, low < high, at most
@@ -153,7 +159,7 @@ def randint(key, shape=None, low=0, high=2, dtype=np.int64):
     return astype(add(astype(remainder(made, number), dtype=np.dtype("int64")), low), dtype=np.dtype(dtype))
 
 
-def bernoulli(key, p=0.5, shape=None):
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> AnyArray:
     """Booleans that are true with probability p.
 
     key: a key. p: number or array in [0, 1]; no derivative. shape: int or tuple; by default that of p. Raises ShapeError.
@@ -161,7 +167,7 @@ def bernoulli(key, p=0.5, shape=None):
     return less(half_open(words(key, draw_shape("bernoulli", key, shape, p)), np.float64), stop_gradient(p))
 
 
-def rademacher(key, shape=(), dtype=np.int64):
+def rademacher(key: Any, shape: Any = (), dtype: Any = np.int64) -> AnyArray:
     """-1 and 1, each with probability one half, in a signed dtype."""
     ones = bitwise_right_shift(words(key, draw_shape("rademacher", key, shape)), 63)
     return subtract(multiply(2, astype(ones, dtype=np.dtype(dtype))), 1)
@@ -169,7 +175,7 @@ def rademacher(key, shape=(), dtype=np.int64):
 
 # ---------------------------------------------------------------------- functions of one uniform number
 def _by_quantile(name, quantile, text):
-    def draw(key, shape=None, loc=0.0, scale=1.0, dtype=np.float64):
+    def draw(key: Any, shape: Any = None, loc: Any = 0.0, scale: Any = 1.0, dtype: Any = np.float64) -> AnyArray:
         shape, kind = draw_shape(name, key, shape, loc, scale), floating(name, dtype)
         return placed(quantile(inside(key, shape)), kind, loc, scale)
 
@@ -200,7 +206,7 @@ cauchy = _by_quantile(
 )
 
 
-def exponential(key, shape=None, scale=1.0, dtype=np.float64):
+def exponential(key: Any, shape: Any = None, scale: Any = 1.0, dtype: Any = np.float64) -> AnyArray:
     """Numbers of the exponential distribution.
 
     key: a key. shape: int or tuple; by default that of scale. scale: mean, number or array; differentiable. Raises

@@ -4,6 +4,9 @@ A key is a uint64 array of shape (2,). Everything random is a function of it alo
 it can be mapped over, traced, sent to another device or process.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +22,8 @@ from ..ops.create import asarray, zeros_like
 from ..ops.random_bits import KEY, check_key, random_bits
 from ..ops.shape import stack
 
+if TYPE_CHECKING:
+    from ...dispatch.annotations import AnyArray
 DRAW, SPLIT, FOLD = range(3)  # streams of words of one key, for different uses
 
 
@@ -27,7 +32,7 @@ class KeyReuseWarning(PolyadWarning):
 
 
 # ---------------------------------------------------------------------- making keys
-def key(seed):
+def key(seed: Any) -> AnyArray:
     """A key from a seed.
 
     seed: int (taken modulo 2**128), or an integer array of any shape, for one key per element. Returns uint64 of shape
@@ -45,7 +50,7 @@ def key(seed):
     return stack([low, high], axis=-1)
 
 
-def split(key, n=2):
+def split(key: Any, n: Any = 2) -> AnyArray:
     """Independent new keys from one.
 
     key: a key. n: how many, an int or a shape. Returns uint64 of shape (n, 2). Key i depends on `key` and i alone. Raises
@@ -58,7 +63,7 @@ def split(key, n=2):
     return random_bits(key, 0, shape=(*listed("split", n), 2), stream=SPLIT)
 
 
-def fold_in(key, data):
+def fold_in(key: Any, data: Any) -> AnyArray:
     """A new key from a key and a number, such as that of a step, a layer or a rank.
 
     key: a key. data: int or integer array without axes (also one per lane, as `axis_index` gives it). Different numbers give
