@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # READY=1 says that VENV exists and already holds polyad (.ci/run installs a wheel there): nothing is installed.
 INSTALLED := $(if $(READY),,$(VENV)/.installed)
 
-.PHONY: demo test bench fuzz accuracy lint clean
+.PHONY: demo test bench fuzz accuracy lint types clean
 
 demo: $(INSTALLED)
 	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
@@ -35,6 +35,10 @@ accuracy: $(INSTALLED)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check
+
+# What pyright says of the package itself, with the settings in pyproject.toml; tests/test_types.py is about users' programs.
+types: $(INSTALLED)
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
