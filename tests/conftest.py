@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,19 +64,7 @@ ENVIRONMENT = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 
-# Runs the script as `python script` would. Lines are written whole, so that ranks do not mix within one (print writes
-# word by word where Python is told not to buffer). The rank at the end is MPI's own: a launcher that does not belong
-# to the library makes n worlds of one rank, which all say "DONE 0".
-DRIVER = """
-import runpy, sys
-from pathlib import Path
-sys.stdout.reconfigure(line_buffering=True, write_through=False)
-del sys.argv[0]
-sys.path[0] = str(Path(sys.argv[0]).parent)
-runpy.run_path(sys.argv[0], run_name="__main__")
-from mpi4py import MPI
-print(f"DONE {MPI.COMM_WORLD.rank}")
-"""
+RANKS = Path(__file__).with_name("ranks.py")
 
 
 @dataclass
@@ -94,25 +83,27 @@ class Finished:
 
 
 @pytest.fixture
-def mpirun(tmp_path):
+def mpirun(tmp_path, nurseries):
     """Run a script (its text, or a Path) on n ranks: `mpirun(script, n, timeout=60, env=None, expect_success=True)`.
 
     A run past `timeout` seconds fails the test. Otherwise the run must succeed on every rank, or, with
-    `expect_success=False`, end with a status other than 0.
+    `expect_success=False`, end with a status other than 0. The ranks are forked from processes that have imported the package
+    (ranks.py); where it matters how a rank starts, `fresh=True` has each be a process from its beginning.
     """
     mpiexec, what = find_mpi()
     if mpiexec is None:
         give_up = pytest.fail if os.environ.get("POLYAD_REQUIRE_MPI") == "1" else pytest.skip
         give_up(f"MPI: {what}")
 
-    def run(script, n, timeout=60, env=None, expect_success=True):
+    def run(script, n, timeout=60, env=None, expect_success=True, fresh=False):
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
-        driver = folder / "driver.py"
-        driver.write_text(DRIVER)
         if not isinstance(script, Path):
             text, script = textwrap.dedent(script), folder / "script.py"
             script.write_text(text)
-        command = [mpiexec, "-n", str(n), sys.executable, str(driver), str(script.resolve())]
+        sockets = None if fresh or "MPICH" not in what else nurseries(n)
+        start = ["run"] if sockets is None else ["stand-in", sockets]
+        python = [sys.executable] if sockets is None else [sys.executable, "-I", "-S"]
+        command = [mpiexec, "-n", str(n), *python, str(RANKS), *start, str(script.resolve())]
         finished = execute(command, folder, timeout, env or {})
         assert not finished.timed_out, str(finished)
         if expect_success:
@@ -122,6 +113,30 @@ def mpirun(tmp_path):
         return finished
 
     return run
+
+
+@pytest.fixture(scope="session")
+def nurseries():
+    """function(n) that sees to it that n ranks can be forked, and says where; None if they cannot be here."""
+    folder, started = Path(tempfile.mkdtemp(prefix="polyad-")), []  # short: the path of a socket has at most 107 bytes
+
+    def start(n):
+        if not (hasattr(os, "fork") and hasattr(os, "pidfd_open")):
+            return None
+        while len(started) < n:
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(str(folder / str(len(started))))
+                listening.listen()
+                command = [sys.executable, str(RANKS), "nursery", str(listening.fileno())]
+                env = {**os.environ, **ENVIRONMENT}
+                started.append(subprocess.Popen(command, stdin=subprocess.PIPE, env=env, pass_fds=[listening.fileno()]))
+        return str(folder)
+
+    yield start
+    for process in started:
+        process.stdin.close()  # its sign to end
+        process.wait(10)
+    shutil.rmtree(folder)
 
 
 @functools.cache

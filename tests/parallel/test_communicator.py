@@ -257,7 +257,7 @@ def test_other_faults_end_the_job_too(mpirun, fault):
 @pytest.mark.slow
 def test_a_rank_that_never_comes_to_world_does_not_hold_up_the_others(mpirun):
     settings = {"FAULT": "raise before world", "POLYAD_DEADLINE": "0.5"}
-    job = mpirun(FAULTY, 2, timeout=40, env=settings, expect_success=False)
+    job = mpirun(FAULTY, 2, timeout=40, env=settings, expect_success=False, fresh=True)
     assert "ValueError: boom" in job.stderr, str(job)
 
 
@@ -268,13 +268,13 @@ def test_of_three_ranks_the_absent_one_is_named_once(mpirun):
 
 
 def test_an_earlier_excepthook_is_called(mpirun):
-    job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": "earlier hook"}, expect_success=False)
+    job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": "earlier hook"}, expect_success=False, fresh=True)
     assert job.stdout.count("earlier hook saw ValueError") == 1, str(job)
     assert "[rank 1/2] ValueError: boom" in job.stderr, str(job)
 
 
 def test_n_worlds_of_one_rank_are_refused(mpirun):
-    job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": "no mpi4py"}, expect_success=False)
+    job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": "no mpi4py"}, expect_success=False, fresh=True)
     expected = r"RuntimeError: the launcher started 2 processes .* has 1 rank .*pip install"
     assert re.search(expected, job.stderr), str(job)
 
@@ -381,7 +381,7 @@ def test_a_rank_that_raises_before_it_starts_mpi_ends_the_job(mpirun):
     pa.world().barrier()
     """
     start = time.monotonic()
-    finished = mpirun(script, 2, timeout=40, expect_success=False)
+    finished = mpirun(script, 2, timeout=40, expect_success=False, fresh=True)
     assert time.monotonic() - start < 20
     assert finished.stderr.count("ValueError: no data on this rank") == 1
 
@@ -393,7 +393,7 @@ def test_a_rank_that_raises_while_no_rank_uses_mpi_ends_the_job(mpirun):
     if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
         raise ValueError("no data on this rank")
     """
-    finished = mpirun(script, 2, timeout=40, expect_success=False)
+    finished = mpirun(script, 2, timeout=40, expect_success=False, fresh=True)
     assert finished.stderr.count("ValueError: no data on this rank") == 1
 
 
@@ -433,7 +433,7 @@ else:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_forked_children_end_quietly(mpirun, ranks):
-    job = mpirun(FORKS, ranks)
+    job = mpirun(FORKS, ranks, fresh=True)
     assert sorted(re.findall(r"PARENT (\d)", job.stdout)) == [str(rank) for rank in range(ranks)]
     # Python writes a traceback in parts, between which another rank's may come
     assert "MPI_" not in job.stderr and job.stderr.count(": in a child") == ranks, str(job)
