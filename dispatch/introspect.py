@@ -103,10 +103,14 @@ def _ambiguities_of(generic, prefix):
     found = {}
     pairs = [(a, b, 0) for a, b in itertools.combinations(generic.methods, 2) if a.kind is b.kind]
     pairs += [(a, b, 1) for family in generic.families for a in generic.methods for b in family.methods if not a.kind]
+    looked_at = set()
     for a, b, skip in pairs:
         if prefix is not None and not _concerns(prefix, generic, (a, b)):
             continue
         for meet in _meets(a, b, skip):
+            if (meet, skip) in looked_at:  # many pairs meet at the same signature
+                continue
+            looked_at.add((meet, skip))
             try:
                 if generic.card is not None and any(isinstance(t, type) and issubclass(t, Container) for t in meet):
                     container_claim(generic, meet)

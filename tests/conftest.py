@@ -1,6 +1,7 @@
 """Fixtures for every test: a seeded generator, and programs run under mpiexec."""
 
 import functools
+import gc
 import importlib.metadata
 import os
 import re
@@ -40,6 +41,33 @@ def arrays_stay_as_they_are():
 
     with polyad.debug_mutation():
         yield
+
+
+def pytest_configure(config):
+    """Compiled code is kept for one run, whose processes share it, unless the environment says where."""
+    if not hasattr(config, "workerinput") and "POLYAD_CACHE_DIR" not in os.environ:
+        os.environ["POLYAD_CACHE_DIR"] = tempfile.mkdtemp(prefix="polyad-tests-")
+        config.add_cleanup(functools.partial(shutil.rmtree, os.environ["POLYAD_CACHE_DIR"], ignore_errors=True))
+        config.add_cleanup(lambda: os.environ.pop("POLYAD_CACHE_DIR"))
+
+
+def pytest_collection_finish():
+    """What was collected lives to the end: without it each garbage collection takes a fraction of the time."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimization(request):
+    """Programs are compiled with -O1, which also makes vectors of loops and takes half the time; in modules with the mark
+    `optimized`, and in processes that tests start, as users have it."""
+    from polyad.devices import compilers
+
+    before, level = compilers.STRICT, os.environ.get("POLYAD_TESTS_OPTIMIZE", "-O1")
+    if request.node.get_closest_marker("optimized") is None:
+        compilers.STRICT = tuple(level if flag == "-O3" else flag for flag in before)
+    yield
+    compilers.STRICT = before
 
 
 def pytest_report_header():

@@ -14,6 +14,8 @@ from measure import largest, names, rows  # noqa: E402
 from page import PAGE, derivative, page  # noqa: E402
 from references import REFERENCES  # noqa: E402
 
+pytestmark = pytest.mark.optimized
+
 FEW = 0.02  # of the usual number of points: about fifty
 
 

@@ -18,7 +18,7 @@ from polyad.devices.compilers import find_compiler, flag_sets
 from polyad.devices.standby import Standby
 
 WORDS = find_compiler()
-pytestmark = pytest.mark.skipif(WORDS is None, reason="there is no compiler")
+pytestmark = [pytest.mark.optimized, pytest.mark.skipif(WORDS is None, reason="there is no compiler")]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The modules beside this file as one package, without a folder on `sys.path`; and a cache of compiled code of their own."""
+"""The modules beside this file as one package, without a folder on `sys.path`."""
 
 import importlib.util
 from pathlib import Path
@@ -9,16 +9,6 @@ _spec = importlib.util.spec_from_file_location("_package", Path(__file__).with_n
 _package = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_package)
 _package.install()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    from polyad.devices.codegen.toolchain import library
-    from polyad.devices.codegen.toolchain.cache import Cache
-
-    before, library._state["cache"] = library._state["cache"], Cache(tmp_path_factory.mktemp("compiled"))
-    yield
-    library._state["cache"] = before
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from polyad.devices.codegen import source
 from polyad.devices.codegen.lowerings import blas
 from polyad.dsl import operations
 
+pytestmark = pytest.mark.optimized
+
 
 def kinds(*calls, transform=pa.jit):
     with quiet():

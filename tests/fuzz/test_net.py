@@ -11,6 +11,8 @@ from polyad_fuzz.layouts import LAYOUTS
 from polyad.devices import compilers
 from polyad.dsl import operations
 
+pytestmark = pytest.mark.optimized
+
 GROUP = 12  # operations in one program, to compile less often
 kind = lambda name: operations[name].card.kind if name in operations else "composite"
 NAMES = sorted(pairs.names(), key=lambda item: (kind(item[0]), item[0]))

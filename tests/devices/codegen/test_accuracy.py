@@ -5,6 +5,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.optimized
+
 COUNTS = (500, 513, 100_003, 1_000_000)  # below a block, above one, uneven, many
 
 

@@ -13,6 +13,8 @@ from polyad.devices.codegen.program import compiled
 from polyad.dsl.ir.passes import optimized
 from polyad.dsl.ir.programs import evaluate
 
+pytestmark = pytest.mark.optimized
+
 SEEDS = range(int(os.environ.get("POLYAD_RANDOM_PROGRAMS", "40")))  # more of them for a longer search
 MOST = 3000  # elements of a value
 LOW = [

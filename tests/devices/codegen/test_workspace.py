@@ -10,7 +10,7 @@ from polyad.devices.codegen import workspace
 from polyad.devices.codegen.toolchain import dynamic_loading, library
 from polyad.devices.compilers import find_compiler
 
-pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no compiler")
+pytestmark = [pytest.mark.optimized, pytest.mark.skipif(find_compiler() is None, reason="there is no compiler")]
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import polyad as pa
 from polyad.devices.codegen.plan.plan import lowerable
 from polyad.dsl import compile_program, operations
 
+pytestmark = pytest.mark.optimized
+
 REALS = "?bhilBHILfd"
 # exact by IEEE 754 or by definition; every other function is libm's, libmvec's or SciPy's
 ROUNDED_ONCE = {

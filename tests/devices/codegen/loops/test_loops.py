@@ -7,6 +7,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.optimized
+
 
 def same(f, *args, rtol=1e-12):
     with np.errstate(all="ignore"):

@@ -7,6 +7,8 @@ import polyad as pa
 from polyad.devices.codegen.loops.outlining import without_repeats
 from polyad.devices.compilers import find_compiler
 
+pytestmark = pytest.mark.optimized
+
 RNG = np.random.default_rng(0)
 HEAD = ["int run(const double *x0, double *y0, double *y1, float *y2) {"]
 

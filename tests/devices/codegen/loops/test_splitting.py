@@ -7,6 +7,8 @@ import polyad as pa
 from polyad.devices.codegen.loops import splitting
 from polyad.devices.codegen.loops.splitting import staged
 
+pytestmark = pytest.mark.optimized
+
 RNG = np.random.default_rng(0)
 
 

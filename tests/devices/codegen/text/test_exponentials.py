@@ -20,7 +20,7 @@ HARD = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-300, -1e-300, 1e300, -
         -103.97209, -104.0, -105.0]  # fmt: skip
 
 exp = pa.jit(pa.exp)
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [pytest.mark.optimized, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 
 def arguments(dtype, n=50_000):

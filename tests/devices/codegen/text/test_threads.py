@@ -9,6 +9,8 @@ import pytest
 from polyad.devices.codegen.text import threads
 from polyad.devices.compilers import compiler_version, find_compiler, flag_sets
 
+pytestmark = pytest.mark.optimized
+
 PROGRAM = """
 import hashlib, os, threading
 import numpy as np

@@ -15,6 +15,8 @@ from polyad.devices.codegen import program
 from polyad.devices.codegen.toolchain import library
 from polyad.devices.codegen.toolchain.cache import Cache, unusable
 
+pytestmark = pytest.mark.optimized
+
 
 def write(text):
     def make(path):

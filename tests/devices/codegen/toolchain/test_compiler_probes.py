@@ -11,6 +11,8 @@ from polyad.devices.codegen.text.helper_functions import HELPERS
 from polyad.devices.codegen.toolchain import compiler_probes, library
 from polyad.devices.codegen.toolchain.cache import Cache
 
+pytestmark = pytest.mark.optimized
+
 WORDS = compilers.find_compiler()
 compiled = pytest.mark.skipif(WORDS is None, reason="no compiler")
 OLD = "static inline T NAME(T a, T p) { T zero = 0; return a == zero ? zero : p; }"
