@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # READY=1 says that VENV exists and already holds polyad (.ci/run installs a wheel there): nothing is installed.
 INSTALLED := $(if $(READY),,$(VENV)/.installed)
 
-.PHONY: demo test bench fuzz accuracy lint types clean
+.PHONY: demo test quick oldest bench fuzz accuracy lint types clean
 
 demo: $(INSTALLED)
 	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
@@ -16,6 +16,10 @@ demo: $(INSTALLED)
 WORKERS ?= 2
 test: $(INSTALLED)
 	POLYAD_REQUIRE_MPI=1 $(BIN)/python -P -m pytest tests -n $(WORKERS) --dist worksteal
+
+# The modules with the mark `quick`, less than a minute: for every day, and before a commit.
+quick: $(INSTALLED)
+	$(BIN)/python -P -m pytest -q -n $(WORKERS) -m "quick and not mpi and not slow" $$(grep -rlE --include='test_*.py' 'mark\.quick' tests)
 
 # autograd is what we compare with; the others are large, and their columns stay empty where they are missing.
 bench: $(INSTALLED)
@@ -35,6 +39,7 @@ accuracy: $(INSTALLED)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
 
 # What pyright says of the package itself, with the settings in pyproject.toml; tests/test_types.py is about users' programs.
 types: $(INSTALLED)

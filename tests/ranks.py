@@ -125,7 +125,7 @@ def become(request):
     """Be the process that the launcher meant to start, as if it had imported the package just now, and run the script."""
     import numpy as np
 
-    from polyad.parallel import early_exit, family
+    from polyad.parallel import early_exit, launched_process
 
     os.chdir(request["folder"])
     os.environ.clear()
@@ -133,7 +133,7 @@ def become(request):
     for given, place in zip(request["descriptors"], (0, 1, 2, int(os.environ["PMI_FD"])), strict=True):
         os.dup2(given, place)
     np.random.seed()
-    family._imported_by = os.getpid()
+    launched_process._imported_by = os.getpid()
     early_exit.install()
     run(request["script"])
 

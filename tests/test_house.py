@@ -1,6 +1,7 @@
 """The house: who imports whom, what ships, and what must not be in any file."""
 
 import ast
+import functools
 import re
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).parents[1]
 FLOORS = sorted(path.parent for path in ROOT.glob("*/__init__.py"))
@@ -22,6 +25,12 @@ def relative(path):
 
 def python(*arguments, cwd, **options):
     return subprocess.run([sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300, **options)
+
+
+@functools.cache
+def nodes(path):
+    """All nodes of a module's syntax tree."""
+    return [*ast.walk(ast.parse(path.read_text()))]
 
 
 each_module = pytest.mark.parametrize("path", LIBRARY, ids=relative)
@@ -60,7 +69,7 @@ WHOLE = {"__init__.py": "dsl.names", "dsl/__init__.py": "names"}  # who takes ov
 def test_imports_of_a_module(path):
     """No star imports but of the list of public names; cupy and mpi4py on their floors, imports by name included (the
     contracts do not see those)."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         where = f"{relative(path)}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.ImportFrom):
             listed = node.level == 1 and node.module == WHOLE.get(relative(path))
@@ -192,7 +201,7 @@ def plain_class(node):
 @each_module
 def test_type_tests_see_layers(path):
     """The package asks `isa(x, np.ndarray)`, which sees a followed value as what it is, not as what it stands for."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         match node:
             case ast.Call(func=ast.Name(id="isinstance"), args=[found, kind]) if plain_class(kind):
                 raise AssertionError(f"{relative(path)}:{node.lineno}: isinstance({ast.unparse(found)}, {ast.unparse(kind)})")

@@ -8,7 +8,7 @@ import polyad as pa
 close = np.testing.assert_allclose
 
 
-pytestmark = pytest.mark.usefixtures("forget_declared")
+pytestmark = [pytest.mark.usefixtures("forget_declared"), pytest.mark.quick]
 
 
 def kernel(op, function):

@@ -9,6 +9,8 @@ import pytest
 import polyad as pa
 from polyad.dispatch import current_depth
 
+pytestmark = pytest.mark.quick
+
 
 def loss(x, y=1.0):
     return pa.sum(x * y)

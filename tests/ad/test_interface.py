@@ -9,6 +9,8 @@ import pytest
 import polyad as pa
 from polyad.ad import jacobians
 
+pytestmark = pytest.mark.quick
+
 close = np.testing.assert_allclose
 
 

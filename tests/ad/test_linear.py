@@ -8,6 +8,8 @@ import pytest
 import polyad as pa
 from polyad.dsl import operations
 
+pytestmark = pytest.mark.quick
+
 close = np.testing.assert_allclose
 X, A = np.array([0.3, 0.5, -0.2]), np.arange(9.0).reshape(3, 3)
 

@@ -8,6 +8,8 @@ import pytest
 import polyad as pa
 from polyad.testing import check_rule
 
+pytestmark = pytest.mark.quick
+
 Pair = namedtuple("Pair", ["total", "places"])
 
 

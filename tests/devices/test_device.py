@@ -10,6 +10,8 @@ import polyad as pa
 from polyad.devices import Device, DeviceError, device, device_of, memory, register_devices, synchronize, to_device
 from polyad.dispatch import CPU, CUDA, DeviceKind
 
+pytestmark = pytest.mark.quick
+
 
 def test_a_device_is_its_name():
     d = Device("cuda:1")

@@ -7,6 +7,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 x23, x32, x3 = np.ones((2, 3)), np.ones((3, 2)), np.ones(3)
 
 

@@ -23,6 +23,8 @@ from polyad.devices import (
 from polyad.dispatch import DeviceKind
 from polyad.dsl.array_libraries import creator, host_copy
 
+pytestmark = pytest.mark.quick
+
 
 # ---------------------------------------------------------------------- the plug-in
 class Strict(DeviceKind):

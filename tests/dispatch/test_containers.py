@@ -11,6 +11,8 @@ import pytest
 import polyad as pa
 from polyad.dispatch import as_tangent, batch_axis, is_container, tree
 
+pytestmark = pytest.mark.quick
+
 seen = []
 
 

@@ -15,6 +15,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 HOW = {
     "grad": lambda f, x: pa.grad(lambda v: pa.sum(v) + 0.0 * (f(v) is None))(x),
     "jvp": lambda f, x: pa.jvp(lambda v: (f(v), v)[1], (x,), (x,)),

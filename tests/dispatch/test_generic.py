@@ -22,6 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 import polyad as pa
 from polyad.dispatch.layers import Layer
 
+pytestmark = pytest.mark.quick
+
 
 class A:
     pass

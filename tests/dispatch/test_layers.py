@@ -16,6 +16,8 @@ from polyad.ad import Dual, Reverse
 from polyad.dispatch import Array, HostArray, Layer, Run, current_depth, isa, open_runs
 from polyad.dsl import Batched, Replicated, Traced
 
+pytestmark = pytest.mark.quick
+
 KINDS = [Dual, Reverse, Batched, Replicated, Traced]
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
 

@@ -8,6 +8,8 @@ import pytest
 import polyad as pa
 from polyad.dispatch import promotion
 
+pytestmark = pytest.mark.quick
+
 
 class Metre:
     def __init__(self, value):

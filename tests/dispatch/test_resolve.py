@@ -13,6 +13,8 @@ from polyad.ad import Dual
 from polyad.dispatch import Run, current_depth
 from polyad.dsl import Batched
 
+pytestmark = pytest.mark.quick
+
 
 class A: ...
 class B(A): ...

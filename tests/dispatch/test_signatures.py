@@ -5,6 +5,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 
 class Plain:
     """No array type."""

@@ -15,6 +15,8 @@ from hypothesis import given
 import polyad as pa
 from polyad import tree
 
+pytestmark = pytest.mark.quick
+
 Point = namedtuple("Point", "x y")
 
 

@@ -8,6 +8,8 @@ from polyad.dsl import card as cards
 from polyad.dsl.card import operations
 from polyad.dsl.declaration_checks import check_partials, check_rule
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def forget():

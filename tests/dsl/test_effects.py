@@ -6,6 +6,8 @@ import pytest
 import polyad as pa
 from polyad.dsl.ir.programs import check
 
+pytestmark = pytest.mark.quick
+
 FLOAT = pa.Aval((), float)
 
 

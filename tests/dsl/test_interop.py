@@ -8,6 +8,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 x0 = np.array([[1.5, -2.0, 0.5], [3.0, 0.25, -1.0]])
 follow = pytest.mark.parametrize(
     "under",

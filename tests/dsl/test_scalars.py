@@ -9,6 +9,8 @@ import scipy.special
 import polyad as pa
 from polyad.testing import check_rule
 
+pytestmark = pytest.mark.quick
+
 X = np.array([0.3, 1.2, 2.0])
 Y = np.array([1.5, 0.4, 0.7])
 

@@ -15,6 +15,8 @@ from polyad.parallel.collectives import Blocks
 from polyad.parallel.communicator import CollectiveError, Communicator
 from polyad.parallel.ownership import Owners
 
+pytestmark = pytest.mark.quick
+
 COMMON = """
 import functools, os, subprocess, sys, threading
 import numpy as np

@@ -13,6 +13,8 @@ from polyad.parallel import communicator, mpi_library
 from polyad.parallel.communicator import CollectiveMismatch, Communicator
 from polyad.parallel.transport import OneProcess
 
+pytestmark = pytest.mark.quick
+
 # Runs on every rank; what the other ranks hold is computed again here, so no communication is trusted to check it.
 NUMERIC = '''
 import threading

@@ -7,6 +7,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 x = np.array([0.3, 0.7, 1.1])
 y = np.array([2.0, 3.0, 4.0])
 ones = np.ones(3)

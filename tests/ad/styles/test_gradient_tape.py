@@ -8,6 +8,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 close = np.testing.assert_allclose
 
 

@@ -10,6 +10,8 @@ import pytest
 import polyad as pa
 from polyad.dsl.ir.programs import check
 
+pytestmark = pytest.mark.quick
+
 close = np.testing.assert_allclose
 
 

@@ -12,6 +12,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 
 def outside(name):
     path = Path(__file__).parents[2] / "outside" / f"{name}.py"

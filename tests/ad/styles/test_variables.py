@@ -14,6 +14,8 @@ import polyad as pa
 from polyad.ad.styles.variable_nodes import Freed
 from polyad.ad.styles.variables import Variable
 
+pytestmark = pytest.mark.quick
+
 close = np.testing.assert_allclose
 
 

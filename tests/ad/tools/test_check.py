@@ -8,6 +8,8 @@ import pytest
 import polyad as pa
 from polyad.dsl import operations
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def sine():

@@ -5,6 +5,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 x = np.array([3.0, -4.0])
 rows = np.array([[3.0, -4.0], [0.1, 0.2], [0.0, 2.0]])
 

@@ -7,6 +7,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 State = namedtuple("State", "x n")
 double, single = np.dtype(float), np.dtype(np.float32)
 A, x, x32 = np.ones((2, 3)), np.arange(3.0), np.arange(3, dtype=np.float32)

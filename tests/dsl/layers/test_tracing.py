@@ -8,6 +8,8 @@ import pytest
 import polyad as pa
 from polyad.dsl.ir.programs import check
 
+pytestmark = pytest.mark.quick
+
 x3 = np.array([0.5, -1.0, 2.0])
 
 

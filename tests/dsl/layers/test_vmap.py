@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 x23 = np.arange(6.0).reshape(2, 3)
 
 

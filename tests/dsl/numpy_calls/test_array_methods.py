@@ -10,6 +10,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 M = np.arange(6.0).reshape(2, 3) + 1
 HOLDERS = {
     "array": M, "vector": np.arange(1.0, 4.0), "integers": np.arange(6).reshape(2, 3), "np.float64": np.float64(2.5),

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 rng = np.random.default_rng(5)
 x0 = rng.uniform(0.5, 1.5, 6)
 

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 
 @st.composite
 def indexed(draw):

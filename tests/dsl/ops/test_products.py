@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import polyad as pa
 from polyad.dispatch import MethodError, ShapeError
 
+pytestmark = pytest.mark.quick
+
 LENGTHS = dict(zip("abcde", (2, 3, 1, 4, 2), strict=True))
 BODY = pa.contract.card.body
 

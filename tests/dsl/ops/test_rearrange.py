@@ -8,6 +8,8 @@ from hypothesis.extra import numpy as nps
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 shapes = nps.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4)
 int_arrays = nps.arrays(np.int64, shapes, elements=st.integers(-9, 9))
 

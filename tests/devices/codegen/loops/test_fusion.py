@@ -7,6 +7,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.quick
+
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(64, 512))
 

@@ -7,7 +7,7 @@ import polyad as pa
 from polyad.devices.codegen.loops.outlining import without_repeats
 from polyad.devices.compilers import find_compiler
 
-pytestmark = pytest.mark.optimized
+pytestmark = [pytest.mark.optimized, pytest.mark.quick]
 
 RNG = np.random.default_rng(0)
 HEAD = ["int run(const double *x0, double *y0, double *y1, float *y2) {"]
