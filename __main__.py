@@ -33,7 +33,6 @@ def print_info():
         "polyad": version("polyad"),
         "Python": f"{platform.python_version()} ({platform.system()} {platform.machine()})",
         "NumPy": version("numpy"),
-        "plum": version("plum-dispatch"),
         "optree": version("optree"),
         "devices": ", ".join(available_devices()),
         "MPI": installed_library() or "none",

@@ -1,4 +1,4 @@
-"""How a call finds its method: generics over plum, layers, containers, promotion, introspection, errors."""
+"""How a call finds its method: generics, layers, containers, promotion, introspection, errors."""
 
 from typing import TYPE_CHECKING
 

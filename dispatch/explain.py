@@ -51,7 +51,7 @@ def _hint(generic, types):
 
 def ambiguous(generic, types, signatures):
     """`AmbiguousMethodError` naming the method that would decide."""
-    candidates = [s.expand_varargs(len(types)) for s in signatures]
+    candidates = [s.expand(len(types)) for s in signatures]
     meet = []
     for called, column in zip(types, zip(*candidates, strict=True), strict=True):
         narrowest = [t for t in column if all(is_narrower(t, other) for other in column)]

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import plum
 
 from .device_kinds import On
 from .entries import entry_source
 from .errors import MethodError, PolyadError, RegistrationError, type_name
+from .order import Signature
 from .signatures import declared, parts
 
 if TYPE_CHECKING:
@@ -70,15 +70,12 @@ class Method:
 
 
 class _Slot:
-    """What plum holds for one signature: the implementations by device kind (None: any)."""
+    """The methods of one signature, by device kind (None: any)."""
 
-    def __init__(self, name):
-        self.__name__ = self.__qualname__ = name
-        self.__module__, self.__doc__ = __name__, None
-        self.methods = {}
+    __slots__ = ("methods", "signature")
 
-    def __call__(self, *args, **params):
-        raise AssertionError("a slot is never called; its methods are")
+    def __init__(self, signature):
+        self.signature, self.methods = signature, {}
 
 
 class Generic:
@@ -114,8 +111,6 @@ class Generic:
         self.uses_abc = False
         self.lock = threading.RLock()
         self.slots = {}
-        self.plum = plum.Function(_stub(self.name))
-        plum.Function._instances.remove(self.plum)  # plum would keep it, and us, for ever
         self._read_signature(prototype, sequence)
         self._make_entry()
         with _all_lock:
@@ -209,9 +204,7 @@ class Generic:
             key = (types, varargs)
             slot = self.slots.get(key)
             if slot is None:
-                slot = self.slots[key] = _Slot(self.name)
-                signature = plum.Signature(*types) if varargs is None else plum.Signature(*types, varargs=varargs)
-                self.plum.register(slot, signature=signature, precedence=None)
+                slot = self.slots[key] = _Slot(Signature(*key))
             method = Method(self, types, varargs, kind, implementation)
             old = slot.methods.get(kind)
             if old is not None:
@@ -308,14 +301,6 @@ class _Name:
 
     def __repr__(self):
         return self.text
-
-
-def _stub(name):
-    def stub(*args):
-        raise AssertionError
-
-    stub.__name__ = stub.__qualname__ = name
-    return stub
 
 
 def owners(implementation):

@@ -31,7 +31,7 @@ _lock = threading.Lock()
 class ArrayMeta(ABCMeta):
     """Makes `Array.register(T)` seen by the next call of every generic function, and asks values for their own type."""
 
-    __faithful__ = True  # for plum: types decide
+    __faithful__ = True  # types decide (signatures.py)
 
     def __instancecheck__(cls, x):
         return cls.__subclasscheck__(type(x))  # not what x stands for

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from abc import get_cache_token
 from typing import TYPE_CHECKING, Any
 
 from .containers import Container
 from .errors import MethodError, type_name
 from .explain import ambiguous, describe_function, no_method
 from .generic import owners
-from .order import subclass_token
 from .resolve import choose, claims_of, densifying, lookup, unless_declined
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def call_next(implementation: Callable[..., Any], *args: Any, **params: Any) -> 
     if home.members and args and getattr(args[0], "generic", None) in home.members:
         member, arrays = args[0].generic, args[1:]
     types = tuple([type(x) for x in arrays])
-    key = (implementation, types, subclass_token())
+    key = (implementation, types, get_cache_token())
     target = member.by_next.get(key)
     if target is None:
         with member.lock:

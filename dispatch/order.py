@@ -1,36 +1,50 @@
-"""Which of two types is the narrower one: signatures of plum, which compares their types by beartype."""
+"""Which of two types, and of two signatures, is the narrower one. Types are classes and unions of classes."""
 
-from abc import get_cache_token
+from dataclasses import dataclass
 
-import plum
-from beartype.door import TypeHint
-
-_token = get_cache_token()
-_memos = [
-    cell.cell_contents
-    for method in (TypeHint.is_subhint, TypeHint.__eq__)
-    for cell in getattr(method, "__closure__", None) or ()
-    if isinstance(cell.cell_contents, dict)
-]
-
-
-def make_signature(types, varargs):
-    """plum's signature of these types, and of any number of further arguments of type `varargs`."""
-    return plum.Signature(*types) if varargs is None else plum.Signature(*types, varargs=varargs)
+from .signatures import parts
 
 
 def is_narrower(s, t):
-    """Whether every s is a t; classes, unions of classes, and object for what is not annotated."""
-    return plum.Signature(s) <= plum.Signature(t)
+    """Whether every s is a t; as ABCs say it now, so that the answer is not kept."""
+    return s is t or t is object or all([issubclass(a, parts(t)) for a in parts(s)])
 
 
-def subclass_token():
-    """What changes with each `ABCMeta.register`. Then beartype, which compares types for plum, has to be told: it keeps
-    its answers for ever."""
-    global _token
-    token = get_cache_token()
-    if token != _token:
-        for memo in _memos:
-            memo.clear()
-        _token = token
-    return token
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The types of a call or a method.
+
+    types: a class or a union of classes for each array. varargs: that of any number of further ones, or None.
+    """
+
+    types: tuple
+    varargs: type | None = None
+
+    def expand(self, n):
+        """The types of n arguments; fewer or more if there are no variable ones to make up the number."""
+        return self.types if self.varargs is None else self.types + (self.varargs,) * (n - len(self.types))
+
+    def __le__(self, other):
+        """Whether this signature is as narrow as another: each of its types is.
+
+        Of equal types those without variable arguments are narrower, else those that name more of them one by one. Variable
+        arguments are compared with each other alone: f(int, *int) is narrower than f(Number), though it takes more calls.
+        """
+        n = max(len(self.types), len(other.types))
+        mine, others = self.expand(n), other.expand(n)
+        if len(mine) != len(others) or not all(map(is_narrower, mine, others)):
+            return False
+        if self.varargs is None:
+            return True
+        if other.varargs is None:
+            return not all(map(is_narrower, others, mine))
+        fewer = len(self.types) < len(other.types) and is_narrower(other.varargs, self.varargs)
+        return is_narrower(self.varargs, other.varargs) and not (fewer and all(map(is_narrower, others, mine)))
+
+    def __lt__(self, other):
+        return self <= other and not other <= self
+
+
+def narrowest(candidates, signature=lambda candidate: candidate.signature):
+    """Those of the candidates than which no other one is narrower."""
+    return [c for c in candidates if not any([o is not c and signature(o) < signature(c) for o in candidates])]

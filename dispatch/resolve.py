@@ -12,7 +12,6 @@ from functools import partial
 from threading import RLock
 
 import numpy as np
-import plum
 
 from .containers import Container, densified
 from .device_kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
@@ -20,7 +19,7 @@ from .errors import AmbiguousMethodError, MissingRuleError, ShapeError, type_nam
 from .explain import ambiguous, no_method
 from .generic import Generic
 from .layers import Array, Layer, captured, current_depth, settled, several, snapshot
-from .order import make_signature, subclass_token
+from .order import Signature, narrowest
 from .signatures import parts
 
 DERIVATIVES = frozenset(("jvp", "vjp", "vjp_all"))  # rules that a composite's derivative has in place of its body's
@@ -30,7 +29,7 @@ _loading = RLock()
 
 def resolve(generic, types, args):
     """The target for arguments of these types; `args` are used for messages only."""
-    token = subclass_token()  # from before the search, during which another thread may register
+    token = get_cache_token()  # from before the search, during which another thread may register
     if generic.card is not None:
         for t in types:
             if issubclass(t, np.ndarray) and t is not np.ndarray:
@@ -60,14 +59,15 @@ def _refuse_unlike(generic, t, args):
 
 def lookup(generic, types):
     """The slot of the most specific method for these types, or None; AmbiguousMethodError if there are several."""
-    subclass_token()
-    try:
-        with generic.lock:  # a family is asked by many operations at once, and plum registers late
-            return generic.plum.resolve_method(plum.Signature(*types))[0]
-    except plum.NotFoundLookupError:
-        return None
-    except plum.AmbiguousLookupError as error:
-        raise ambiguous(generic, types, [m.signature for m in error.methods]) from None
+    exact = generic.slots.get((types, None))
+    if exact is not None:
+        return exact
+    called = Signature(types)
+    applicable = [slot for slot in list(generic.slots.values()) if called <= slot.signature]
+    best = narrowest(applicable) or applicable
+    if len(best) > 1:
+        raise ambiguous(generic, types, [slot.signature for slot in best])
+    return best[0] if best else None
 
 
 # ---------------------------------------------------------------------- 1. containers
@@ -119,7 +119,7 @@ class _Claim:
 
     def names_all(self, types):
         """Whether the signature names an array type wherever the call has one."""
-        declared = self.signature.expand_varargs(len(types))
+        declared = self.signature.expand(len(types))
         return all([all([issubclass(p, Container) for p in parts(d)]) for t, d in zip(types, declared, strict=True)
                     if issubclass(t, Container)])  # fmt: skip
 
@@ -145,12 +145,9 @@ def container_claim(generic, types, with_families=True):
 
 def claims_of(generic, types, member=None):
     """The applicable methods of a generic, or of a family, whose methods take the operation first."""
-    called, skip, found = plum.Signature(*types), member is not None, []
+    called, skip, found = Signature(types), member is not None, []
     for (declared, varargs), slot in list(generic.slots.items()):
-        declared = declared[skip:]
-        if len(declared) > len(types) or (varargs is None and len(declared) < len(types)):
-            continue
-        signature = make_signature(declared, varargs)
+        signature = Signature(declared[1:], varargs) if skip else slot.signature
         if called <= signature:
             found.append(_Claim(member or generic, slot, signature, generic if skip else None))
     return found

@@ -5,6 +5,7 @@ They are kept beside the operation's own methods. What is done with them is for 
 """
 
 import inspect
+from abc import get_cache_token
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from .device_kinds import common_device, lookup_kind
 from .errors import RegistrationError
 from .generic import Generic
 from .layers import Array
-from .order import subclass_token
 from .resolve import lookup
 from .type_tests import isa
 
@@ -27,7 +27,6 @@ class RuleMethods(Generic):
         self.table_of, self.operation, self.mode = table, operation, mode
         super().__init__(operation.prototype, operation.sequence)
         self.name = f"{operation.name}.{mode}"
-        self.plum.__name__ = self.name
 
     def _make_entry(self):
         """What users hold is the table; there is no entry to compile."""
@@ -71,7 +70,7 @@ class RuleMethods(Generic):
     def chosen(self, args):
         """The rule for these arguments, without layers around them, or None. Raises AmbiguousMethodError."""
         types = tuple([np.ndarray if isa(x, np.generic) else type(x) for x in args])
-        key = (types, subclass_token())
+        key = (types, get_cache_token())
         slot = self.table.get(key, self)
         if slot is self:
             slot = lookup(self, types)

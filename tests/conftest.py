@@ -71,7 +71,7 @@ def optimization(request):
 
 
 def pytest_report_header():
-    versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "plum-dispatch", "optree"))
+    versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "optree"))
     return [", ".join(versions), f"MPI: {find_mpi()[1]}"]
 
 

@@ -94,7 +94,7 @@ def test_one_copy():
 BARE = """
 import sys
 
-absent = {"cupy", "mpi4py", "scipy", "matplotlib", "pandas"}
+absent = {"cupy", "mpi4py", "scipy", "matplotlib", "pandas", "plum", "beartype"}
 
 class Without:
     def __init__(self, finder):

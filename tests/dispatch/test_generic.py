@@ -535,12 +535,6 @@ def restored():
             generic.methods.remove(method)
             del generic.slots[method.types, method.varargs]
         generic.uses_abc = False
-        from plum import Function, Signature
-
-        generic.plum = Function(lambda *args: None)
-        for (declared, varargs), slot in generic.slots.items():
-            extra = {} if varargs is None else {"varargs": varargs}
-            generic.plum.register(slot, signature=Signature(*declared, **extra), precedence=None)
         generic.clear()
 
 
