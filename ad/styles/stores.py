@@ -6,7 +6,8 @@ lost without a word; what the caller is about to do tells the two apart.
 
 import dis
 
-from ...dsl.jit.bytecode import PASSED_OVER, instructions
+from ...dsl.jit.bytecode import instructions
+from ...dsl.jit.opcodes import PASSED_OVER
 
 STORE = dis.opmap["STORE_SUBSCR"]
 # of NumPy's arrays, and of array.array, whose `append` asks for a number as that of a list does not

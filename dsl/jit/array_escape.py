@@ -13,7 +13,8 @@ import numpy as np
 from ...dispatch import isa
 from ..card import operations
 from ..layers.weak_types import REGULAR
-from .bytecode import ATTRIBUTES, LOADS, PASSED_OVER, instructions
+from .bytecode import caught_parts, instructions
+from .opcodes import ATTRIBUTES, LOADS, PASSED_OVER, unknown
 
 SAFE = ("T", "shape", "ndim", "dtype", "size", "real", "imag", "copy", "reshape", "ravel", "flatten", "dot", "sum", "mean",
         "transpose", "swapaxes", "conj", "range", "enumerate", "zip", "len", "tuple", "list", "dict", "reversed", "items",
@@ -51,9 +52,11 @@ def _holds_number(value):
 def _straight(code, known):
     """Whether code, with the functions inside it, only computes. known: name of a variable or attribute -> whether there
     are constants alone."""
-    if getattr(code, "co_exceptiontable", b"") or not all([_is_safe(name, known) for name in code.co_names]):
+    if caught_parts(code) or not all([_is_safe(name, known) for name in code.co_names]):
         return False
     steps = [s for s in instructions(code) if s.opname not in PASSED_OVER]
+    if unknown(steps):
+        return False
     for i, step in enumerate(steps):
         if step.opname in STEERING or step.opname.startswith("MATCH"):
             return False

@@ -21,6 +21,7 @@ from .bytecode import EDITS, facts
 from .contents import Same, holds, parts
 from .impure import ARGUMENT, Doubt, along, changing, of_module
 from .libraries import LIBRARY, given, installed, is_constant, is_ours, never_changes, plain
+from .opcodes import refusal
 from .places import MISSING, behind, content, found, own, slots_of
 from .type_methods import reading
 
@@ -291,6 +292,8 @@ class Search:
             if values and not all(map(never_changes, values.values() if isinstance(values, dict) else values)):
                 self.visit((*path, id(values)), self.bound(values), values, f"a default value of {bare(label)}")
         known = facts(f.__code__)
+        if known.unknown:
+            raise Doubt(*refusal(known.unknown))
         self.codes[f.__code__] = f
         self.names.update(known.names)
         self.stored |= known.stored

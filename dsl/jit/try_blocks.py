@@ -2,10 +2,9 @@
 sees the failure where it happens. Elsewhere it runs within its segment, and the error leaves the function in any case.
 """
 
-import dis
-import functools
 import sys
 
+from .bytecode import caught_parts
 from .libraries import is_ours
 
 
@@ -18,13 +17,7 @@ def caught():
     """Whether a `try` or `with` of the user's is around the operation called now."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not called.__code__:
-        if not is_ours(frame.f_code) and any([start <= frame.f_lasti < end for start, end in guarded_parts(frame.f_code)]):
+        if not is_ours(frame.f_code) and any([start <= frame.f_lasti < end for start, end in caught_parts(frame.f_code)]):
             return True
         frame = frame.f_back
     return False
-
-
-@functools.lru_cache(1024)
-def guarded_parts(code):
-    """The stretches of bytecode whose errors are caught, as pairs of offsets."""
-    return [(entry.start, entry.end) for entry in dis.Bytecode(code).exception_entries]

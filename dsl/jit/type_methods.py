@@ -53,6 +53,8 @@ def _reads_data(f, seen):
     if code in seen or is_ours(code) or not _is_users(f):
         return False
     seen.add(code)
+    if facts(code).unknown:
+        return True
     cells = dict(zip(code.co_freevars, f.__closure__ or (), strict=True))
     for where, name in facts(code).reads:
         value = content(cells[name]) if name in cells else f.__globals__.get(name, MISSING)
