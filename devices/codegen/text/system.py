@@ -48,9 +48,10 @@ SIGNATURE = re.compile(r"double \((double(?:, double)*), int __pyx_skip_dispatch
 def _special_capsules():
     try:
         from scipy.special import cython_special
-    except ImportError:
+
+        capi, found = cython_special.__pyx_capi__, {}  # Cython makes it for its own imports
+    except (ImportError, AttributeError):
         return {}
-    capi, found = cython_special.__pyx_capi__, {}
     for word in SPECIAL_NAMES:
         name = SPECIAL.get(word, word)
         for full in (name, f"__pyx_fuse_0{name}", f"__pyx_fuse_1{name}"):
@@ -76,9 +77,9 @@ def blas_functions():
     """name -> capsule of BLAS's matrix products, empty without SciPy."""
     try:
         capi = _cython_blas().__pyx_capi__
-    except ImportError:
+        return {name: capi[name] for name in GEMM}
+    except (ImportError, AttributeError, KeyError):
         return {}
-    return {name: capi[name] for name in GEMM}
 
 
 def _cython_blas():

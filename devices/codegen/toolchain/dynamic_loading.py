@@ -11,9 +11,11 @@ import functools
 @functools.cache
 def ffi():
     """The one interface of this process for calls of C: cffi's, as its generated modules use it."""
-    import _cffi_backend
-
-    return _cffi_backend.FFI()
+    try:
+        from _cffi_backend import FFI  # without cffi's parser of C, which takes longer to import than all of this
+    except ImportError:
+        from cffi import FFI
+    return FFI()
 
 
 class Opened:
