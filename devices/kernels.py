@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..dispatch import Array, AxisError, DTypeError, HostArray, LinAlgError, PolyadError, ShapeError, describe, isa
-from ..dispatch.layers import ArrayMeta
+from ..dispatch.arrays import ArrayMeta
 from ..dsl import operations
 from ..dsl.array_libraries import Scalar
 from ..dsl.avals import shape_of

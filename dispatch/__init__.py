@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import tree
+from .arrays import Array, HostArray
 from .callers import is_library
 from .call_watchers import step, stepping, unwatch, users_code, watch, watchers
 from .effects import Remembered, Replayed, effect_name, effects_are_kept
@@ -41,7 +42,6 @@ from .generic import Method, all_generics, clear_all, generic
 from .introspect import ambiguities, methods, methodswith, table, which
 from .device_kinds import CPU, CUDA, DeviceKind, On, register_device_of, register_kind
 from .layers import (
-    HostArray,
     Layer,
     Run,
     become,

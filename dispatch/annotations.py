@@ -14,9 +14,9 @@ import numpy as np
 if TYPE_CHECKING:
     from inspect import Signature
 
+    from .arrays import Array as _Array
     from .device_kinds import On
     from .generic import Generic
-    from .layers import Array as _Array
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from . import tree
+from .arrays import Array
 from .callers import warn
 from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
 from .layers import Array

@@ -1,7 +1,7 @@
 """What the errors of dispatch say: the types of the call, the closest methods, the method to write."""
 
+from .arrays import Array
 from .errors import AmbiguousMethodError, MethodError, describe, type_name
-from .layers import Array
 from .order import is_narrower
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from .arrays import Array
 from .containers import Container
 from .errors import MethodError, type_name
 from .generic import Generic, all_generics
-from .layers import Array, Layer
+from .layers import Layer
 from .order import is_narrower
 from .resolve import choose, container_claim, load_library, lookup, resolve
 from .signatures import parts

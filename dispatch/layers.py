@@ -7,67 +7,19 @@ operation again. Nesting order alone decides, so there is no precedence, no ambi
 
 import contextlib
 import functools
-import math
-import numbers
 import threading
-from abc import ABCMeta
 from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
-from .annotations import Operators
+from .arrays import Array, ArrayMeta
 from .callers import caller, is_library
 from .error_causes import caught, explain, reason
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
-from .generic import clear_all
 from .type_tests import PlainMembers, Standing, set_class
 
-_innermost: ContextVar["Run | None"] = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
+current_run: ContextVar["Run | None"] = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _lock = threading.Lock()
-
-
-class ArrayMeta(ABCMeta):
-    """Makes `Array.register(T)` seen by the next call of every generic function, and asks values for their own type."""
-
-    __faithful__ = True  # types decide (signatures.py)
-
-    def __instancecheck__(cls, x):
-        return cls.__subclasscheck__(type(x))  # not what x stands for
-
-    def register(cls, subclass):
-        super().register(subclass)
-        clear_all()
-        return subclass
-
-
-class Array(Operators, metaclass=ArrayMeta):
-    """Whatever an operation takes: dense arrays and numbers, layer values, containers. For annotations.
-
-    `dsl` installs the operators and the methods (`x + y`, `x.sum()`, `x[i]`) on this class.
-    """
-
-    __slots__ = ()
-
-    @property
-    def ndim(self):
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self):
-        """Number of elements."""
-        return math.prod(self.shape)
-
-
-class HostArray(metaclass=ArrayMeta):
-    """NumPy arrays, NumPy scalars and Python numbers: what NumPy kernels take. For annotations."""
-
-
-for host in (np.ndarray, np.generic, numbers.Number):
-    HostArray.register(host)
-Array.register(HostArray)  # the class itself, so that a method for HostArray goes before one for Array
 
 
 def _while_open(concrete):
@@ -251,16 +203,16 @@ class Run:
         return "an unknown place" if self.place is None else f"{self.place[0]}:{self.place[1]}"
 
     def __enter__(self):
-        outer = self.outer = _innermost.get()
+        outer = self.outer = current_run.get()
         self.depth = 1 if outer is None else outer.depth + 1
-        _innermost.set(self)
+        current_run.set(self)
         return self
 
     def __exit__(self, kind, error, traceback):
         self.close()
-        innermost = _innermost.get()
+        innermost = current_run.get()
         if innermost is self or self in open_runs():  # not if this one is left after its surroundings
-            _innermost.set(self.outer)
+            current_run.set(self.outer)
         if innermost is not self and error is None:
             raise LeakedLayerError(
                 f"{self.name} (entered at {self.where}) ends while {innermost.name if innermost else 'nothing'} is the "
@@ -282,13 +234,13 @@ class Run:
     @contextlib.contextmanager
     def outside(self):
         """Code in its surroundings, while it is under way: as if it had not been entered."""
-        inside = _innermost.get()
+        inside = current_run.get()
         if not self.closed:
-            _innermost.set(self.outer)
+            current_run.set(self.outer)
         try:
             yield
         finally:
-            _innermost.set(inside)
+            current_run.set(inside)
 
     def close(self):
         self.closed = True
@@ -387,18 +339,18 @@ def check_level(generic, y, cls):
 
 def innermost_run():
     """The run of the innermost transformation that encloses this point, or None."""
-    return _innermost.get()
+    return current_run.get()
 
 
 def current_depth():
     """How many transformations enclose this point."""
-    run = _innermost.get()
+    run = current_run.get()
     return 0 if run is None else run.depth
 
 
 def open_runs():
     """The runs of the transformations that enclose this point, innermost first."""
-    runs, run = [], _innermost.get()
+    runs, run = [], current_run.get()
     while run is not None:
         runs.append(run)
         run = run.outer

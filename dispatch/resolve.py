@@ -13,6 +13,7 @@ from threading import RLock
 
 import numpy as np
 
+from .arrays import Array
 from .containers import Container, densified
 from .device_kinds import common_device, lookup_device_of, lookup_kind, mixed_devices
 from .errors import AmbiguousMethodError, MissingRuleError, ShapeError, type_name

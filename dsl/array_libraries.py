@@ -10,7 +10,7 @@ from contextvars import ContextVar
 import numpy as np
 
 from ..dispatch import Array, Container, DeviceMismatchError, HostArray, Layer, describe, generic, tree
-from ..dispatch.layers import ArrayMeta
+from ..dispatch.arrays import ArrayMeta
 
 namespace = ContextVar("polyad_namespace", default=np)  # the creation functions of the current device
 

@@ -8,7 +8,7 @@ outside, mean what they meant.
 from contextlib import ExitStack, contextmanager
 
 from ...dispatch import current_depth, innermost_run, open_runs
-from ...dispatch.layers import _innermost
+from ...dispatch.layers import current_run
 from ...dsl.axes import _axes, enclosing_axes
 from ...dsl.layers.batching import LanesRun
 from ..forward.duals import ForwardRun
@@ -38,7 +38,7 @@ class Moment:
         with alone((*self.runs, *self.others)):
             resumed = [r for r in (*self.runs, *self.others) if r is run or r.closed or r in self.growing]
             kept = [_set_aside(r) for r in resumed]
-            innermost, axes = _innermost.set(self.runs[0] if self.runs else None), _axes.set(self.axes)
+            outer, axes = current_run.set(self.runs[0] if self.runs else None), _axes.set(self.axes)
             working = at_work.set(tuple([keeping for keeping, _ in self.keepings]))
             try:
                 for r in resumed:
@@ -50,7 +50,7 @@ class Moment:
             finally:
                 at_work.reset(working)
                 _axes.reset(axes)
-                _innermost.reset(innermost)
+                current_run.reset(outer)
                 for r, state in zip(resumed, kept, strict=True):
                     _restore(r, state)
 
@@ -75,13 +75,13 @@ def surrounded(keeping):
         yield
         return
     keeping.outer = innermost_run()
-    token = None if current_depth() >= keeping.depth else _innermost.set(keeping)
+    token = None if current_depth() >= keeping.depth else current_run.set(keeping)
     try:
         with keeping.working():
             yield
     finally:
         if token is not None:
-            _innermost.reset(token)
+            current_run.reset(token)
 
 
 @contextmanager
