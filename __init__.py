@@ -19,6 +19,12 @@ from .dsl.names import *
 # array types, each written as a user would
 from .dsl.arrays import Diagonal as Diagonal, OneHot as OneHot, Zeros as Zeros
 
+# what a transformation of your own is made of, with Layer
+from .dispatch import (
+    Run as Run, check_level as check_level, check_runs as check_runs, snapshot as snapshot, step_into as step_into,
+)  # fmt: skip
+from .dsl import concrete as concrete
+
 # how a call finds its method
 from .dispatch import (
     CPU as CPU, CUDA as CUDA, Array as Array, Container as Container, DeviceKind as DeviceKind,

@@ -6,7 +6,7 @@ computes its tangent from tangents alone, so that it comes out without the mark.
 
 import numpy as np
 
-from ..dispatch import ConcreteValueError, Layer, Run, StructureError, check_runs, invoke, settled, several, snapshot
+from ..dispatch import ConcreteValueError, Layer, Run, StructureError, check_runs, settled, several, snapshot, step_into
 from ..dsl.control.cond import choice
 from ..dsl.control.lifting import Lift
 from ..dsl.control.self_calls import deep
@@ -51,7 +51,7 @@ class Marked(Layer):
         """Operations on programs run as they do for arrays, on the marked values; where a trace around does not say how often,
         the programs are asked."""
         inside = lifted("lift", lambda run, args, params: MarkLift(run, generic.card.public))(cls, generic, types)
-        outside = lambda *args, **params: invoke(generic.function, types, *args, **params)
+        outside = step_into(generic, types)
         return lambda *args, **params: (inside if any(map(in_trace, args)) else outside)(*args, **params)
 
 

@@ -59,7 +59,7 @@ from .layers import (
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
 from .shapes_dtypes import dtype_of, is_number, ndim_of, shape_of
-from .next_methods import call_next, invoke
+from .next_methods import call_next, invoke, step_into
 from .resolve import lazy_libraries
 from .rule_methods import RuleTable
 from .type_tests import PlainMembers, isa

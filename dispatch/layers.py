@@ -49,10 +49,47 @@ _own = type.__dict__["__dict__"].__get__  # what a class itself defines
 
 
 class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
-    """Base class of layer values. `depth` is the nesting depth of the transformation, `run` its one execution.
+    """Base class of the values that a transformation follows; subclass it for a transformation of your own.
 
-    In-place code rebinds a value (`become`): the object a user holds takes the state of another value. So whatever is
-    kept beyond the operation at hand (on a tape, in another layer, among the results) is a `snapshot`.
+    A subclass is a kind, and `Kind[depth]` the class of its values in a transformation entered at that depth. It has slots,
+    `run` among them, and `holds`, the name of the slot with the value below, from which shape and dtype come. It defines:
+
+    `target(cls, generic, types)`: the function (*arrays, **params) that carries out an operation whose deepest values are of
+    class `cls`. `types` are the classes of the arrays. The function calls `generic.spread`, the same operation, on the values
+    below its own, and wraps the result. `generic.name` is the operation's name.
+    `concrete(self)`: the plain NumPy array for Python's `if` and indices, mostly `polyad.concrete` of the value below.
+    `lift`: like `target`, for operations on programs (`cond`, `scan`); `polyad.step_into`, or None to see them as one each.
+
+    In-place code rebinds a value: the object that a user holds takes the state of another one. So what is kept beyond the
+    operation at hand is a `polyad.snapshot`. Such values are used after the end of their run: `polyad.LeakedLayerError`.
+
+    >>> import numpy as np, polyad as pa
+    >>> class Named(pa.Layer):
+    ...     "A value that notes the names of the operations it goes through."
+    ...     __slots__ = ("run", "value")
+    ...     holds = "value"
+    ...     def __init__(self, value, run):
+    ...         self.value, self.run = value, run
+    ...     def concrete(self):
+    ...         return pa.concrete(self.value)
+    ...     @classmethod
+    ...     def target(cls, generic, types):
+    ...         mine = [t is cls for t in types]
+    ...         def run(*args, **params):
+    ...             r = args[mine.index(True)].run
+    ...             pa.check_runs(r, args, cls)
+    ...             r.names.append(generic.name)
+    ...             y = generic.spread(*[a.value if m else a for a, m in zip(args, mine)], **params)
+    ...             return pa.tree.map(lambda v: cls(v, r), y)
+    ...         return run
+    >>> class Names(pa.Run):
+    ...     def __init__(self):
+    ...         super().__init__("names")
+    ...         self.names = []
+    >>> with Names() as run:
+    ...     y = np.sin(Named[run.depth](np.zeros(2), run)) * 2.0
+    >>> run.names, y.value
+    (['sin', 'multiply'], array([0., 0.]))
     """
 
     # memory: with which values it shares elements, kept by dsl/aliasing.py; root: of what it is the root, by dsl/roots.py
@@ -162,7 +199,19 @@ def settled(x):
 
 
 def snapshot(x):
-    """x as it is now, whatever is written to it later: a layer value as an object of its own, all else as it is."""
+    """x as it is now, whatever is written to it later: a layer value as an object of its own, all else as it is.
+
+    For what a transformation of your own keeps of its arguments, and for the results that it hands out.
+
+    >>> import numpy as np, polyad as pa
+    >>> kept = []
+    >>> def f(x):
+    ...     kept.extend([x, pa.snapshot(x)])
+    ...     x[0] = 0.0
+    ...     return pa.sum(kept[0]) - pa.sum(kept[1])
+    >>> pa.grad(f)(np.ones(2))
+    array([-1.,  0.])
+    """
     cls = type(x)
     if Layer not in cls.__mro__:  # isinstance would take ten times as long
         return x
@@ -186,7 +235,17 @@ _THREAD = "a thread started inside a transformation must run in a copied context
 class Run:
     """One execution of a transformation; used as a context manager around the user's function.
 
-    Closing it makes every later operation on its values a `LeakedLayerError`.
+    name: how messages call it. Within it `depth` is how deep it is entered, 1 for the outermost; at its end every later
+    operation on its values becomes a `polyad.LeakedLayerError`, and it must end before the run around it does. Subclass it
+    for what a transformation keeps, and for `constant`, so that its values can be written into new arrays.
+
+    >>> import polyad as pa
+    >>> with pa.Run("outer") as outer:
+    ...     with pa.Run("inner") as inner:
+    ...         print(outer.depth, inner.depth, outer.closed)
+    1 2 False
+    >>> outer.closed
+    True
     """
 
     __slots__ = ("__weakref__", "closed", "depth", "inner", "name", "outer", "place", "refusal", "rooted")
@@ -315,7 +374,11 @@ def captured(generic, whose, target):
 
 
 def check_runs(run, args, *classes):
-    """All values of these classes are of this run, and it is still open."""
+    """Check that all values of these classes are of this run, and that it is still open.
+
+    run: a `polyad.Run`. args: the arguments of an operation. classes: classes of layer values (`Kind[depth]`). The first thing
+    that the target of a layer does. Raises LeakedLayerError, which names the transformation and where it was entered.
+    """
     for a in args:
         if type(a) in classes and a.run is not run:
             raise run.foreign(a.run)
@@ -329,7 +392,11 @@ def several(y, parts):
 
 
 def check_level(generic, y, cls):
-    """A rule that a transformation runs gives values of what is around it."""
+    """Check that what a rule returned belongs to what is around the transformation that runs it.
+
+    generic: the operation, as `Layer.target` gets it. y: the value. cls: the class of the transformation's values. Raises
+    MutationError if y is a value of this transformation or of one inside.
+    """
     if Layer in type(y).__mro__ and type(y).depth >= cls.depth:
         raise MutationError(
             f"{generic.name}: its rule returned a {type(y).__name__} while it computed the value inside a {cls.__name__}; "

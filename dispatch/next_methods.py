@@ -1,4 +1,5 @@
-"""From inside a method to another one: `call_next` to the next less specific, `invoke` to that of other types."""
+"""From inside a method to another one: `call_next` to the next less specific, `invoke` to that of other types, `step_into` to
+the one that plain arrays take."""
 
 from __future__ import annotations
 
@@ -82,3 +83,12 @@ def invoke(function: Callable[..., Any], types: Any, *args: Any, **params: Any) 
             f"invoke: no method {generic.name}({', '.join(map(type_name, types))}) for {len(arrays)} argument(s)"
         )
     return choose(generic, slot, types, arrays)(*arrays, **statics)
+
+
+def step_into(generic, types):
+    """For `lift` of a `polyad.Layer`: an operation on programs is carried out as for plain arrays, on the followed values.
+
+    So `cond` takes one branch, and `scan` and `while_loop` run step by step; each operation inside goes through the layer.
+    generic, types: as `Layer.target` gets them. Returns the function that carries the operation out.
+    """
+    return lambda *args, **params: invoke(generic.function, types, *args, **params)

@@ -3,7 +3,7 @@
 from .ir import loading, saving
 from .numpy_calls import operators, protocol
 from .avals import reduced_axes
-from .layers.batching import Batched, Replicated
+from .layers.batching import Batched, Replicated, concrete
 from .card import Card, operations
 from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .names import *

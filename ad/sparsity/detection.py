@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...dispatch import Layer, Run, StructureError, check_runs, invoke, settled, several, snapshot, tree
+from ...dispatch import Layer, Run, StructureError, check_runs, settled, several, snapshot, step_into, tree
 from ...dsl.avals import dtype_of, shape_of
 from ...dsl.layers.batching import concrete
 from ..derived import slope
@@ -76,7 +76,7 @@ class Pattern(Layer):
     @classmethod
     def lift(cls, generic, types):
         """Operations on programs run as they do for arrays, on the followed values: they take the way that these take."""
-        return lambda *args, **params: invoke(generic.function, types, *args, **params)
+        return step_into(generic, types)
 
 
 class PatternRun(Run):

@@ -267,7 +267,15 @@ def _leave_jit(x):
 
 
 def concrete(x):
-    """x as a plain NumPy array, through all layers."""
+    """x as a plain NumPy array, through all layers: what Python's `if` and indices ask for.
+
+    x: an array, a number or a value that transformations follow. For `concrete` of a `polyad.Layer`, which returns that of the
+    value below. Raises ConcreteValueError where there is no single number, as in a program.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.concrete(2.0)
+    array(2.)
+    """
     return x.concrete() if isinstance(x, Layer) else host_copy(x)
 
 
