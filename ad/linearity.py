@@ -23,6 +23,7 @@ class Marked(Layer):
 
     __slots__ = ("by", "run", "value")
     holds = "value"
+    only_arrays = True
 
     def __init__(self, value, by, run):
         self.value, self.by, self.run = value, by, run

@@ -16,6 +16,7 @@ from .arrays import Array, ArrayMeta
 from .callers import caller, is_library
 from .error_causes import caught, explain, reason
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
+from .shapes_dtypes import dtype_of, shape_of
 from .type_tests import PlainMembers, Standing, set_class
 
 current_run: ContextVar["Run | None"] = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
@@ -94,12 +95,10 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
 
     # memory: with which values it shares elements, kept by dsl/aliasing.py; root: of what it is the root, by dsl/roots.py
     __slots__ = ("__weakref__", "memory", "root")
-    run: Any
-    below: Any
-    state: tuple[str, ...] = ()  # the slots that make up the value
-    restate: Any = None  # function(self, other): take over the other's slots
-    # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
-    holds: str | None = None
+    state = ()  # the slots that make up the value
+    restate = None  # function(self, other): take over the other's slots
+    holds = None  # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
+    only_arrays = False  # whether what it holds is never a Python number, which has no dtype: then they are asked directly
     depth = 0
     classes: Any = None  # per kind: depth -> class
     companion: Any = None  # a kind of the same depth whose values this kind takes in (Batched takes Replicated)
@@ -117,9 +116,12 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         own = cls.__dict__.get("__slots__", ())
         cls.state = (*cls.state, *((own,) if isinstance(own, str) else own))
         cls.restate = _restating(cls.state)
-        if cls.__dict__.get("holds") is not None:
-            cls.below = cls.__dict__[cls.__dict__["holds"]]
-            cls.shape, cls.dtype = [property(attrgetter(f"{cls.holds}.{name}")) for name in ("shape", "dtype")]
+        if "holds" in cls.__dict__:
+            cls.below = cls.__dict__[cls.holds]
+            if cls.only_arrays:
+                cls.shape, cls.dtype = [property(attrgetter(f"{cls.holds}.{name}")) for name in ("shape", "dtype")]
+            else:
+                cls.shape, cls.dtype = [property(lambda self, ask=ask: ask(self.below)) for ask in (shape_of, dtype_of)]
         if "concrete" in cls.__dict__:  # here, so that no kind can forget it
             cls.concrete = _while_open(cls.concrete)
 

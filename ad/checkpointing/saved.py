@@ -17,6 +17,7 @@ class Kept(Layer):
     __slots__ = ("number", "run", "value")
     stepwise = True
     holds = "value"
+    only_arrays = True
 
     def __init__(self, value, run, number=None):
         self.value, self.run, self.number = value, run, number

@@ -22,6 +22,7 @@ class Dual(Layer):
     __slots__ = ("primal", "run", "tangent")
     halves = ("primal", "tangent")  # on each of which a linear function acts by itself
     holds = "primal"
+    only_arrays = True
     follows = True
     sees_inner = True
 

@@ -45,6 +45,7 @@ class Reverse(Layer):
 
     __slots__ = ("index", "run", "value")
     holds = "value"
+    only_arrays = True
     follows = True
     sees_inner = True
 

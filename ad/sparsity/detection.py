@@ -37,6 +37,7 @@ class Pattern(Layer):
 
     __slots__ = ("run", "sets", "value")
     holds = "value"
+    only_arrays = True
 
     def __init__(self, value, sets, run):
         self.value, self.sets, self.run = value, sets, run

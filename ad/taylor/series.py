@@ -20,6 +20,7 @@ class Series(Layer):
 
     __slots__ = ("coefficients", "primal", "run")
     holds = "primal"
+    only_arrays = True
 
     def __init__(self, primal, coefficients, run):
         self.primal, self.coefficients, self.run = primal, coefficients, run

@@ -202,3 +202,20 @@ def test_a_function_of_ones_own_is_named():
     known = set(FUNCTIONS.values())
     with pytest.raises(AssertionError, match=r"(?s)functions\[0\]|twice"):
         check_transformation(lambda f: wrong(f) if f is own else f, functions=[own := lambda x: calls.append(x) or x * 2.0])
+
+
+@pytest.mark.parametrize(
+    "x, dtype", [(2.0, "float64"), (3, "int64"), (True, "bool"), (1j, "complex128"), (np.float32(2), "float32")]
+)
+def test_python_numbers_stay_what_they_are(x, dtype):
+    """A number below has no dtype of its own, and goes with the dtype of what it meets."""
+    seen = []
+    f = lambda x: seen.append((x.shape, str(x.dtype))) or x * np.ones(2, np.float32)
+    y = count(f)(x)[0]
+    assert seen == [((), dtype)] and y.dtype == (x * np.ones(2, np.float32)).dtype
+    with pytest.raises(pa.ConcreteValueError, match=rf"of a Counted\[1\] of {dtype}\[\]"):
+        count(float)(x)
+
+
+def test_a_gradient_of_a_number_inside():
+    assert count(pa.grad(lambda x: x * x))(3.0)[0] == 6.0
