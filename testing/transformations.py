@@ -79,7 +79,7 @@ def _same(found, f, x, **tolerance):
     before = x.copy()
     y, expected = found(x), f(before.copy())
     assert tree.structure(y) == tree.structure(expected), f"{tree.structure(y)} instead of {tree.structure(expected)}"
-    left = [type(part).__name__ for part in tree.leaves(y) if isinstance(part, Layer)]
+    left = [type(part).__name__ for part in tree.leaves(y) if isa(part, Layer)]
     assert not left, f"the result holds a {left[0]}: take the values of the run out of what the function returns"
     np.testing.assert_array_equal(x, before, err_msg="the argument was written to")
     agree(y, expected, exact=True, **tolerance)
@@ -103,7 +103,7 @@ def _among_others(transform, f, x):
     with naming("around vmap"):
         _same(transform(vmap(f)), vmap(f), near, rtol=1e-9)
     number = lambda f: lambda x: _number(f(x))
-    if not isinstance(number(f)(x), float):
+    if not isa(number(f)(x), float):
         return
     for how, derivative in {
         "grad": grad, "jvp": lambda f: lambda x: jvp(f, (x,), (np.ones(4),)), "hessian": hessian,

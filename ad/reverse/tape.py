@@ -44,8 +44,7 @@ class Reverse(Layer):
     """A value and the place of its node on the tape; `Reverse[d]` belongs to a reverse transformation of depth d."""
 
     __slots__ = ("index", "run", "value")
-    holds = "value"
-    only_arrays = True
+    holds, only_arrays = "value", True
     follows = True
     sees_inner = True
 
