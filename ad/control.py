@@ -93,7 +93,7 @@ class Parts:
         self.again = made.again
 
     def economize(self):
-        """What the way back computes again is only what it needs, and happens without effects."""
+        """Let the backward pass recompute only what it needs, and without effects."""
         made, program = {}, self.backward
         steps = [s for e in program.equations for s in (quiet([e], made) if e in self.again else [e])]
         whole = flat_program(program.name, program.inputs, program.constants, steps, program.outputs)

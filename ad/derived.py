@@ -121,7 +121,8 @@ def value_and_grad(
 
 
 def both(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
-    """What `value_and_grad` gives at these arguments; a function if f gives one. name: of the transformation, for errors."""
+    """Compute what `value_and_grad` returns at these arguments; a function if f gives one. name: of the transformation, for
+    errors."""
     function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
     result = record(name, function, positions, [args[n] for n in positions], has_aux)
     if result is None:
@@ -162,7 +163,7 @@ def grad(
 
 
 def slope(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
-    """What `grad` gives at these arguments."""
+    """Compute what `grad` returns at these arguments."""
     result = both(name, f, args, kwargs, argnums, has_aux, allow_int)
     if is_function(result):
         return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, has_aux, allow_int)(*args))

@@ -15,12 +15,12 @@ DOUBLE = np.dtype(np.float64)
 
 
 def inexact(x):
-    """Whether a leaf has a tangent space: floating or complex."""
+    """Return whether a leaf has a tangent space: floating or complex."""
     return (x.dtype if type(x) is np.ndarray else dtype_of(x)).kind in "fc"
 
 
 def title(transform, f):
-    """How a transformation of f is called in messages. Raises MethodError if f is no function."""
+    """Return the name of a transformation of f for messages. Raises MethodError if f is no function."""
     if not callable(f):
         check_callable(f"{transform}: its argument", f, "of arrays or trees")
     return f"{transform}({getattr(f, '__name__', type(f).__name__)})"
@@ -33,7 +33,7 @@ def check_callable(what, f, of):
 
 
 def is_count(n, least):
-    """Whether n is a whole number from `least` on."""
+    """Return whether n is a whole number from `least` on."""
     try:
         return not isa(n, bool) and operator.index(n) >= least
     except TypeError:
@@ -112,7 +112,7 @@ def fitted(dx, x, where):
 
 
 def is_function(out):
-    """Whether a result is a function, to be transformed in turn; a callable tree of arrays is not."""
+    """Return whether a result is a function, to be transformed in turn; a callable tree of arrays is not."""
     return callable(out) and Array not in type(out).__mro__ and not isinstance(out, Array) and tree.structure(out) is tree.LEAF
 
 
@@ -193,8 +193,8 @@ def check_inexact(name, n, value):
 
 
 def made_of_arrays(value, kinds=None):
-    """Whether a tree is of lists, tuples, dicts and NumPy arrays, followed ones too (of these kinds of dtype), alone: nothing
-    to look at closer."""
+    """Return whether a tree is of lists, tuples, dicts and NumPy arrays, followed ones too (of these kinds of dtype), alone:
+    nothing to look at closer."""
     kind = type(value)
     if kind is np.ndarray:
         return kinds is None or value.dtype.kind in kinds

@@ -93,7 +93,7 @@ def linearized(name, f, primals, has_aux=False):
 
 
 def _program(name, run, variables, outputs):
-    """What a run recorded, as a program from a list of arrays to a list of arrays."""
+    """Make a program of what a run recorded, from a list of arrays to a list of arrays."""
     equations, needed = without_dead_code(run.equations, outputs)
     constants = [pair for pair in run.constants.values() if pair[0] in needed]
     equations = _without_masks(equations, dict(constants))

@@ -100,7 +100,7 @@ class MarkLift(Lift):
 
 
 def _reached(program, mine):
-    """Which results of a program depend on the arguments `mine`."""
+    """Tell for each result of a program whether it depends on the arguments `mine`."""
     found = []
 
     def look(*xs):

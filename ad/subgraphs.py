@@ -24,7 +24,8 @@ def parents(node):
 
 
 def ancestors(node_of, roots):
-    """What the nodes of these keys depend on, themselves included, as a set. node_of: key -> node, None for inputs."""
+    """Collect the keys that the nodes of these keys depend on, themselves included, as a set. node_of: key -> node, None for
+    inputs."""
     found, waiting = set(), list(roots)
     while waiting:
         key = waiting.pop()
@@ -106,7 +107,8 @@ class Between(Pullback):
         self.missing = [i for i in range(len(starts)) if i not in read]  # inputs on which no result depends
 
     def seeds(self, ct):
-        """Where the walk begins, from the results' cotangent, or None for the gradient of one number."""
+        """Return the cotangents with which the walk begins, from those of the results, or None for the gradient of one
+        number."""
         if ct is None:
             value, place = _number(self.name, self.outputs)
             return [] if place is None else [(place, one(value))]

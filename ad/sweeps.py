@@ -149,7 +149,7 @@ def walked(walk, again):
 
 
 def _has_nan(x):
-    """Whether a cotangent, a value of layers too, has NaN somewhere; a trace does not ask."""
+    """Return whether a cotangent, a value of layers too, has NaN somewhere; a trace does not ask."""
     kind = type(x)
     if kind is np.float64:
         return x != x
@@ -218,7 +218,7 @@ class Pullback:
             return walked(walk, self._alone)
 
     def _alone(self):
-        """Whether no other process may have to take part in the walk; else it must not depend on the numbers here."""
+        """Return whether no other process may have to take part in the walk; else it must not depend on the numbers here."""
         return not self.run.required and not any([axis.spans_processes for axis in enclosing_axes()])
 
     def pull(self, seeds):

@@ -237,7 +237,7 @@ def _card_rules(generic):
 
 
 def run_rule(table, leading, y, args, params):
-    """What the derivative rule of an operation for these arguments gives: `op.vjp(ct, y, *xs, **params)`."""
+    """Call the derivative rule that an operation has for these arguments: `op.vjp(ct, y, *xs, **params)`."""
     generic, mode = table.operation, table.mode
     method = typed_rule(generic, mode, args)
     found = NotImplemented if method is None else method.implementation(leading, y, *args, **params)

@@ -33,8 +33,8 @@ def warn(text, category):
 
 @functools.cache
 def is_library(file):
-    """Whether a source file, as code objects name it, is the library's. Tests and tutorials lie below its folder in a checkout
-    but are the user's code."""
+    """Return whether a source file, as code objects name it, is the library's. Tests and tutorials lie below its folder in a
+    checkout but are the user's code."""
     if file.startswith("<generic "):
         return True
     return file.startswith(_package) and not file[len(_package) :].startswith(("tests", "tutorials", ".venv"))

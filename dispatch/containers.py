@@ -206,12 +206,12 @@ def _names(what: str, given: Any) -> tuple[str, ...]:
 
 
 def is_container(x):
-    """Whether x is a container: the unit at which trees of arrays are cut for mapping."""
+    """Return whether x is a container: the unit at which trees of arrays are cut for mapping."""
     return isa(x, Container)
 
 
 def is_linear(x):
-    """Whether a container is linear in its leaves, and so are those that are containers again."""
+    """Return whether a container is linear in its leaves, and so are those that are containers again."""
     return x.linear and all([is_linear(leaf) for leaf in _parts(x) if is_container(leaf)])
 
 
@@ -231,7 +231,7 @@ def as_tangent(value):
 
 
 class densify:
-    """What happens when an operation has no method for a structured array: "allow", "warn" (default) or "error".
+    """Set what happens when an operation has no method for a structured array: "allow", "warn" (default) or "error".
 
     Used as a function it sets the mode from here on, as a context manager for a block.
 

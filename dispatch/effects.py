@@ -44,14 +44,14 @@ def through_surroundings(generic, target):
 
 
 def effect_name(generic, params):
-    """What is called, as text: an operation, and the user's function where it stands for one."""
+    """Name what is called: an operation, and the user's function where it stands for one."""
     f = params.get("f")
     return generic.name if f is None else f"{generic.name} of {getattr(f, '__name__', type(f).__name__)}"
 
 
 def effects_are_kept():
-    """Whether code around this point keeps what operations with an effect give, one by one, because it may run the user's
-    function again: then a program with such operations is run step by step, as the function was when it was traced."""
+    """Return whether code around this point keeps what operations with an effect give, one by one, because it may run the
+    user's function again: then a program with such operations is run step by step, as the function was when it was traced."""
     return _memory.get() is not None or any([run.sees_effects for run in open_runs()])
 
 
@@ -81,7 +81,7 @@ def within(x, runs):
 
 
 class Remembered:
-    """What operations with an effect gave in a first run of some code, so that a second run repeats none of them.
+    """The results of operations with an effect in a first run of some code, so that a second run repeats none of them.
 
     with memory: … around the first run, with memory.again(): … around each later one, which must do the same.
     """
@@ -125,8 +125,8 @@ class Remembered:
 
 
 class Replayed:
-    """What operations with an effect, and collectives, have given before the code that calls them has come to them: within it
-    the code does not repeat these, but carries out what has not happened.
+    """The results of operations with an effect, and of collectives, from before the code that calls them has come to them:
+    within it the code does not repeat these, but carries out what has not happened.
 
     results: pairs (the `effect_name`, its result), in order.
     """
@@ -143,7 +143,7 @@ class Replayed:
         _memory.set(self.outer)
 
     def holds_here(self):
-        """Whether what is called here is carried out now: no trace inside records it for later."""
+        """Return whether what is called here is carried out now: no trace inside records it for later."""
         return not any([run.depth > self.depth and run.records and run.of_values for run in open_runs()])
 
     def recall(self, what, perform):

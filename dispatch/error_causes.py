@@ -62,7 +62,7 @@ def _of_plain_numbers(error):
 
 
 def _unseen(error, inside):
-    """Whether no Python code but ours has met an error: it went from us to what is written in C."""
+    """Return whether no Python code but ours has met an error: it went from us to what is written in C."""
     first = error.__traceback__
     return first is not None and inside(first.tb_frame.f_code.co_filename)
 

@@ -162,7 +162,7 @@ def _subclasses(cls):
 
 
 def table(function):
-    """What a generic function has resolved so far: types -> target, for a look at the cache."""
+    """Return what a generic function has resolved so far: types -> target, for a look at the cache."""
     generic = _generic_of(function)
     if generic.arity != 2:
         return dict(generic.table)

@@ -155,11 +155,11 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         return f"{type(self).__name__}({self.below!r})"
 
     def made_as(self, other, alike):
-        """Whether another value of its run equals it with all its derivatives, because it was made alike."""
+        """Return whether another value of its run equals it with all its derivatives, because it was made alike."""
         return all(map(alike, self.parts(), other.parts()))
 
     def parts(self):
-        """What it is made of: the values in its slots, its run apart."""
+        """List the values in its slots, its run apart."""
         return [getattr(self, name) for name in self.state if name != "run"]
 
     def remade(self, change):
@@ -312,7 +312,7 @@ class Run:
     records = False  # whether it makes a program of what is called, instead of calling it
 
     def looks_up(self, x):
-        """Whether the program that it makes may be run with other numbers in the place of those of the array x."""
+        """Return whether the program that it makes may be run with other numbers in the place of those of the array x."""
         return self.records
 
     def once(self, name, perform):
@@ -323,7 +323,7 @@ class Run:
         """Note that something was done which must not be done twice, as by running the function again."""
 
     def takes_steps(self, name, params):
-        """Whether the operation of this name, on programs with effects, is run step by step here."""
+        """Return whether the operation of this name, on programs with effects, is run step by step here."""
         return False
 
     def same(self, value):
@@ -412,7 +412,7 @@ def innermost_run():
 
 
 def current_depth():
-    """How many transformations enclose this point."""
+    """Count the transformations that enclose this point."""
     run = current_run.get()
     return 0 if run is None else run.depth
 

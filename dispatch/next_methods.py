@@ -42,7 +42,7 @@ def call_next(implementation: Callable[..., Any], *args: Any, **params: Any) -> 
 
 
 def _next_target(home, member, implementation, types, args):
-    """What is left of the search for a method when all that is not wider than the given one is taken away."""
+    """Search for a method among those that are wider than the given one."""
     own = [c for c in claims_of(home, types, None if home is member else member) if _implements(c, implementation)]
     if not own:
         raise no_method(member, args, f"call_next: {describe_function(implementation)} does not take these arguments")

@@ -6,7 +6,7 @@ from .signatures import parts
 
 
 def is_narrower(s, t):
-    """Whether every s is a t; as ABCs say it now, so that the answer is not kept."""
+    """Return whether every s is a t; as ABCs say it now, so that the answer is not kept."""
     return s is t or t is object or all([issubclass(a, parts(t)) for a in parts(s)])
 
 
@@ -25,7 +25,7 @@ class Signature:
         return self.types if self.varargs is None else self.types + (self.varargs,) * (n - len(self.types))
 
     def __le__(self, other):
-        """Whether this signature is as narrow as another: each of its types is.
+        """Return whether this signature is as narrow as another: each of its types is.
 
         Of equal types those without variable arguments are narrower, else those that name more of them one by one. Variable
         arguments are compared with each other alone: f(int, *int) is narrower than f(Number), though it takes more calls.

@@ -110,7 +110,7 @@ class _Claim:
         self.generic, self.slot, self.signature, self.family = generic, slot, signature, family
 
     def beats(self, other, alone):
-        """Whether this claim goes before another. Own methods are those of the family with the operation fixed, so of
+        """Return whether this claim goes before another. Own methods are those of the family with the operation fixed, so of
         two equal signatures the own one wins; with one container type in the call its own methods always do."""
         if alone and self.family is not other.family:
             return self.family is None
@@ -119,7 +119,7 @@ class _Claim:
         return self.signature <= other.signature and self.family is None and other.family is not None
 
     def names_all(self, types):
-        """Whether the signature names an array type wherever the call has one."""
+        """Return whether the signature names an array type wherever the call has one."""
         declared = self.signature.expand(len(types))
         return all([all([issubclass(p, Container) for p in parts(d)]) for t, d in zip(types, declared, strict=True)
                     if issubclass(t, Container)])  # fmt: skip

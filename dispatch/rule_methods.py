@@ -29,7 +29,7 @@ class RuleMethods(Generic):
         self.name = f"{operation.name}.{mode}"
 
     def _make_entry(self):
-        """What users hold is the table; there is no entry to compile."""
+        """Compile no entry: what users hold is the table."""
         self.namespace, self.function, self.spread = {}, self.table_of, self.table_of
 
     def _annotations(self, implementation):

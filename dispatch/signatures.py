@@ -36,7 +36,8 @@ def declared(generic, implementation):
 
 
 def _is_static(generic, p, place, slash):
-    """Whether a parameter is none of the dispatched ones: what follows a written `/`, or has a default, is none either."""
+    """Return whether a parameter is none of the dispatched ones: what follows a written `/`, or has a default, is none
+    either."""
     if generic.arity is not None:
         return place == generic.arity
     by_keyword = p.kind is p.POSITIONAL_OR_KEYWORD and (slash or p.default is not p.empty)
@@ -145,7 +146,7 @@ def _evaluated(generic, implementation, text, name):
 
 
 def _decided_by_type(hint):
-    """Whether isinstance(x, hint) follows from type(x): classes, unless their metaclass has its own idea."""
+    """Return whether isinstance(x, hint) follows from type(x): classes, unless their metaclass has its own idea."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return all(_decided_by_type(part) for part in parts(hint))
     if not isinstance(hint, type) or typing.get_origin(hint) is not None:

@@ -7,7 +7,7 @@ code of the package ask `type(x)`, by `isa`: they see layers as layers.
 
 
 def isa(x, kind):
-    """Whether x itself is of a class, or of one of a tuple of classes: by its type, whatever it stands for.
+    """Return whether x itself is of a class, or of one of a tuple of classes: by its type, whatever it stands for.
 
     To be used in the package instead of `isinstance` wherever x may be followed and the class is one of plain values.
     """

@@ -37,7 +37,7 @@ class Memory:
 
 
 class Part:
-    """Which part of a memory a value is: what the views give one after the other, from the whole on.
+    """The part of a memory that a value is: what the views give one after the other, from the whole on.
 
     A view is (read, write, step): `read(x, step)` gives it of x, `write(x, new, step)` x with that part changed. write is
     READ_ONLY where NumPy's view is, UNKNOWN where it cannot be known whether there is one. step: the same for the same view.
@@ -61,12 +61,12 @@ class Part:
 
     @property
     def unsure(self):
-        """Whether it cannot be known that NumPy's array is a view."""
+        """Return whether it cannot be known that NumPy's array is a view."""
         return any([write is UNKNOWN for _, write, _ in self.views])
 
     @property
     def fixed(self):
-        """Whether NumPy refuses to write to it."""
+        """Return whether NumPy refuses to write to it."""
         return any([write is READ_ONLY for _, write, _ in self.views])
 
     @property

@@ -42,7 +42,7 @@ class Aval:
         return len(self.shape)
 
     def fits(self, other):
-        """Whether both can be of one array: of the same shape and dtype, as far as lengths are known."""
+        """Return whether both can be of one array: of the same shape and dtype, as far as lengths are known."""
         if self.dtype != other.dtype or len(self.shape) != len(other.shape):
             return False
         return all([n == m or UNKNOWN in (n, m) for n, m in zip(self.shape, other.shape, strict=True)])
@@ -111,7 +111,8 @@ def number_kind(x):
 
 
 def standing_of(x):
-    """What an argument stands for, where shape and dtype do not tell (an array without axes, a value of another library)."""
+    """Return what an argument stands for, where shape and dtype do not tell (an array without axes, a value of another
+    library)."""
     kind = x.standing() if isinstance(x, Layer) else type(x)
     return kind if issubclass(kind, np.ndarray) and not shape_of(x) else None
 
@@ -140,7 +141,7 @@ def infer(function, avals, params):
 
 
 def check_lanes(name, y, size):
-    """What the batch rule of an operation returns has all lanes. Raises ShapeError."""
+    """Check that what the batch rule of an operation returned has all lanes. Raises ShapeError."""
     for part in y if isinstance(y, tuple) else (y,):
         if not isinstance(part, Layer) and (not isinstance(part, (Array, Container)) or shape_of(part)[:1] != (size,)):
             raise ShapeError(

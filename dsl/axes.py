@@ -36,7 +36,7 @@ class Axis:
         log.clear()
 
     def recorded(self, operation):
-        """What a program holds instead of this axis."""
+        """Return what a program holds in the place of this axis."""
         found = find_axis(self.name, operation)
         if found is not self:
             raise AxisNameError(

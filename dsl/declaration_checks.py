@@ -50,7 +50,7 @@ def _count(generic):
 
 
 def check_facts(name, facts):
-    """What a declaration says beside its kind and its partials. Raises RegistrationError."""
+    """Check what a declaration says beside its kind and its partials. Raises RegistrationError."""
     texts = lambda value: isinstance(value, (tuple, list)) and all([isinstance(v, str) for v in value])
     kernel, numpy, c, samples = [facts.get(key) for key in ("kernel", "numpy", "c", "samples")]
     if kernel is not None and not isinstance(kernel, str):

@@ -31,7 +31,7 @@ class NamespaceInfo:
     available = current = None
 
     def capabilities(self):
-        """Whether boolean indexing and shapes that depend on values work, and how many axes an array can have.
+        """Return whether boolean indexing and shapes that depend on values work, and how many axes an array can have.
 
         They work wherever values are known; in a traced program they raise an error that names the way out.
         """

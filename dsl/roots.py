@@ -50,7 +50,7 @@ class Root:
         return Root(_viewed, (self, *others), {"view": view, **params})
 
     def same(self, other):
-        """Whether two roots are of the same number, made in the same way."""
+        """Return whether two roots are of the same number, made in the same way."""
         return _alike(self, other, [FEW], [run for run in open_runs() if run.records])
 
 
@@ -69,8 +69,8 @@ def root_of(x):
 
 
 def _alike(a, b, left, traced):
-    """Whether two values are equal with all their derivatives, because they were made alike. left: [steps to compare]; traced:
-    runs that make programs, in which the arrays that they look up at each call are equal only if they are the same."""
+    """Return whether two values are equal with all their derivatives, because they were made alike. left: [steps to compare];
+    traced: runs that make programs, in which the arrays that they look up at each call are equal only if they are the same."""
     if a is b:
         return True
     left[0] -= 1
@@ -89,7 +89,7 @@ def _alike(a, b, left, traced):
 
 
 def equal(a, b):
-    """Whether parameters are equal; not, where that cannot be told."""
+    """Return whether parameters are equal; not, where that cannot be told."""
     try:
         return bool(a == b)
     except (ValueError, TypeError):

@@ -60,7 +60,7 @@ class Board:
         return state, max(0.0, time.time() - written), number, text
 
     def describe(self, rank):
-        """What `rank` last did, as a phrase."""
+        """Describe what `rank` last did, as a phrase."""
         entry = self.read(rank)
         if entry is None:
             return "on another node, its state is not known here"

@@ -34,7 +34,7 @@ def carrier(a):
 
 
 class Reduction(NamedTuple):
-    """How to reduce one dtype: `encode` gives the fresh array that travels, `decode` the result from it.
+    """The way to reduce one dtype: `encode` gives the fresh array that travels, `decode` the result from it.
 
     `mpi` names the MPI operation; '' means that the values are gathered and reduced with `fold` on each rank.
     """

@@ -61,7 +61,7 @@ def reads_given(given):
 
 
 def _mark(value):
-    """What of a value the ranks have in common; None for an object, whose attributes count by themselves."""
+    """Return what of a value the ranks have in common; None for an object, whose attributes count by themselves."""
     if is_constant(value):
         return repr(value)
     if isa(value, (np.ndarray, np.generic, Layer)):

@@ -31,7 +31,8 @@ def substituted(f, change):
 
 
 class _AsItIs:
-    """What stands for a function under jit that reads such a value: it without jit, as its programs hold the value itself."""
+    """The stand-in of a function under jit that reads such a value: the function without jit, as its programs hold the value
+    itself."""
 
     quick = None
 
@@ -91,7 +92,7 @@ class _Substitution:
 
 
 def _reads(x, seen=None, depth=DEPTH):
-    """Whether a layer value can be reached from x."""
+    """Return whether a layer value can be reached from x."""
     seen = set() if seen is None else seen
     if isinstance(x, Layer):
         return True
@@ -177,7 +178,7 @@ class Watch:
 
 
 def _holds(x, test):
-    """Whether the test is true of a layer of x."""
+    """Return whether the test is true of a layer of x."""
     while isinstance(x, Layer):
         if test(x) or isinstance(x, Dual) and _holds(x.tangent, test):
             return True

@@ -25,7 +25,8 @@ from .dependence import joined, united
 
 
 class Blocks:
-    """How `size` lanes lie on the ranks of a communicator: contiguous blocks, the first ones longer by one if need be.
+    """The distribution of `size` lanes over the ranks of a communicator: contiguous blocks, the first ones longer by one if
+    need be.
 
     rank: of this process. start, kept: its block. local: lanes that run here, which is one where kept is 0 and there are lanes
     at all. name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None. Blocks of two calls

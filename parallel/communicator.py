@@ -143,7 +143,7 @@ class Communicator:
         return [pickle.loads(each) for each in gathered]
 
     def agree(self, obj, *, label=""):
-        """Whether the small picklable `obj` is equal on all ranks (byte for byte when pickled, or by ==)."""
+        """Return whether the small picklable `obj` is equal on all ranks (byte for byte when pickled, or by ==)."""
         payload = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
         if self.same(payload, label=label):
             return True
@@ -152,8 +152,9 @@ class Communicator:
         return all(bool(first == other) for other in others)
 
     def same(self, payload, *, label="", told=""):
-        """Whether the bytes `payload` are equal on all ranks, by a digest of 62 bits: one small message whatever the number
-        of ranks, with no work that grows with it. told: what is compared, for messages; it may differ between the ranks."""
+        """Return whether the bytes `payload` are equal on all ranks, by a digest of 62 bits: one small message whatever the
+        number of ranks, with no work that grows with it. told: what is compared, for messages; it may differ between the
+        ranks."""
         digest = int.from_bytes(hashlib.blake2b(payload, digest_size=8).digest(), "little") >> 2
         return bool(self._link.compare(Signature("comparison", label=label), digest, told))
 

@@ -68,7 +68,7 @@ class ExitHooks:
             self._end_job()
 
     def watch_the_end(self):
-        """Where there is a POLYAD_END_DEADLINE: end the job when threads of this rank outlast the main one for longer, as
+        """End the job, if there is a POLYAD_END_DEADLINE, when threads of this rank outlast the main one for longer, as
         Python waits for them before it calls `_at_exit`."""
         if self.guard.end_deadline < float("inf"):
             threading.Thread(target=self._outlast, name="polyad: the end", daemon=True).start()

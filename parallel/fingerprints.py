@@ -38,7 +38,7 @@ def marks(f, given):
 
 
 def differing(found):
-    """What differs between the ranks, from the marks of each; None if nothing does."""
+    """Tell what differs between the ranks, from the marks of each; None if nothing does."""
     first = found[0]
     for other in found:
         for mark, its in zip(first, other, strict=False):

@@ -20,7 +20,7 @@ _CACHED_SIGNATURES = 4096
 
 
 class Signature(NamedTuple):
-    """What all ranks must have in common before a collective moves data."""
+    """The facts that all ranks must have in common before a collective moves data."""
     operation: str
     shape: tuple = ()
     dtype: np.dtype = None
@@ -104,7 +104,7 @@ class Guard:
         return self._run(signature, None, move, args)
 
     def compare(self, signature, mark, told):
-        """Whether all ranks have come with an equal `mark`, an integer of 62 bits, sent in the message that compares the
+        """Return whether all ranks have come with an equal `mark`, an integer of 62 bits, sent in the message that compares the
         signatures; told: what is compared, for messages. Errors as for `run`."""
         self._told = told
         return self._run(signature, mark, lambda: self._received[2] == -self._received[3], ())

@@ -19,7 +19,7 @@ def mark():
 
 
 def is_child():
-    """Whether this is a child process of a rank, forked or started."""
+    """Return whether this is a child process of a rank, forked or started."""
     connection = _connection()
     if os.getpid() != _imported_by or connection == "closed":
         return True
@@ -28,7 +28,7 @@ def is_child():
 
 
 def _connection():
-    """Which connection to MPICH's launcher is open, as text; "closed" if the one there should be is not; "" if there is to be
+    """Name the open connection to MPICH's launcher; "closed" if the one there should be is not; "" if there is to be
     none, as with other launchers."""
     descriptor = os.environ.get("PMI_FD", "")
     if not descriptor.isdigit():

@@ -118,7 +118,7 @@ class RankAxis(Axis):
 
     # ---------------------------------------------------------------------- which way the lanes go
     def way(self):
-        """What the lanes here have answered Python, for comparison between the ranks; None if that matters no more."""
+        """Return what the lanes here have answered Python, for comparison between the ranks; None if that matters no more."""
         return None if self.varying else self.answers
 
     def diverge(self, log):
@@ -255,8 +255,8 @@ class RankAxis(Axis):
         return structure, [tree.map(fill, unit) if is_container(unit) else fill(unit) for unit in units]
 
     def _told(self, leaf):
-        """What the others are told of a result: (whether it is the same in all lanes here, dtype or None for a number, its
-        shape and checksum where it is taken for the same on all ranks, or None)."""
+        """Return what the others are told of a result: (whether it is the same in all lanes here, dtype or None for a number,
+        its shape and checksum where it is taken for the same on all ranks, or None)."""
         value = leaf.value
         dtype = None if is_number(value) else str(dtype_of(value))
         whole = leaf.same and not self.varying and self.blocks.comm.checked

@@ -22,7 +22,7 @@ class OneProcess:
         return move(*args)
 
     def compare(self, signature, mark, told):
-        """Whether all ranks give an equal mark."""
+        """Return whether all ranks give an equal mark."""
         return True
 
     def map_under_way(self, name):

@@ -29,7 +29,7 @@ def agree(found, expected, rtol=1e-12, atol=1e-14, exact=False):
 
 
 def raises(kind, f, x):
-    """Whether f(x) raises an exception of this kind."""
+    """Return whether f(x) raises an exception of this kind."""
     try:
         f(x)
     except kind:

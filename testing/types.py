@@ -262,7 +262,7 @@ class _TypeCheck:
 
 
 def same_bits(a, b):
-    """Whether an array is as it was; numbers are."""
+    """Return whether an array is as it was; numbers are."""
     return type(a) is not np.ndarray or a.tobytes() == b.tobytes()
 
 

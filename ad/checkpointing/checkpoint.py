@@ -162,13 +162,13 @@ class Recomputed:
 
 
 def _reads_on(run):
-    """Whether a transformation goes on with what was computed inside: linear parts, series in rules, and `jit`, which runs its
-    steps whenever Python asks for a value."""
+    """Return whether a transformation goes on with what was computed inside: linear parts, series in rules, and `jit`, which
+    runs its steps whenever Python asks for a value."""
     return not run.of_values or isinstance(run, SeriesRun) and run.growing or isinstance(run, TraceRun) and run.answers
 
 
 def _same(x, given):
-    """Whether a value is what it was."""
+    """Return whether a value is what it was."""
     return not isinstance(x, Layer) or all(getattr(x, name) is getattr(given, name, None) for name in x.state)
 
 

@@ -86,7 +86,7 @@ def surrounded(keeping):
 
 @contextmanager
 def apart():
-    """What forward derivatives keep for later (forward/shared_derivatives.py) they keep for this block alone."""
+    """Keep apart, for this block alone, what forward derivatives store for later (forward/shared_derivatives.py)."""
     before = [(run, run.kept) for run in open_runs() if isinstance(run, ForwardRun)]
     for run, kept in before:
         run.kept = dict(kept)

@@ -78,11 +78,11 @@ class KeepingRun(Run):
         return self.below(value)
 
     def since(self, count):
-        """What was kept from an operation's number on."""
+        """List the saved residuals from an operation's number on."""
         return {number: y for number, y in self.kept.items() if number >= count}
 
     def state(self):
-        """How far it has come."""
+        """The number of operations so far."""
         return self.count, self.passive, *((self.names, self.kept) if self.again else (list(self.names), dict(self.kept)))
 
     @contextmanager

@@ -11,7 +11,7 @@ from ..sweeps import in_structure
 
 
 class Packing:
-    """How a tree is made of its arrays: `arrays`, its leaves that are numbers or arrays; other leaves belong to it.
+    """A tree taken apart into arrays: `arrays`, its leaves that are numbers or arrays; other leaves belong to it.
 
     Floating Python numbers become NumPy's, as the layers want them.
     """

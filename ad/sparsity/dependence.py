@@ -94,7 +94,7 @@ def _elementwise(generic):
 
 
 def _live(jvp, call, i):
-    """Where the derivative by array i is not zero for all inputs: a mask of the result's shape, None everywhere, False
+    """Find where the derivative by array i is not zero for all inputs: a mask of the result's shape, None everywhere, False
     nowhere."""
     one = ones_like(call.xs[i])
     if dtype_of(one).kind == "c":
@@ -239,8 +239,8 @@ def _zeros(call, i):
 
 
 def _opaque(call):
-    """What the derivative rule reads: it is linear in the tangents, so it is run with the arguments' sets in their place. An
-    operation whose rule is made of itself again and again ends as one of which nothing is known."""
+    """Find what the derivative rule reads: it is linear in the tangents, so it is run with the arguments' sets in their place.
+    An operation whose rule is made of itself again and again ends as one of which nothing is known."""
     if _nested.get() == DEEPEST:
         return _dense(call)
     token = _nested.set(_nested.get() + 1)

@@ -73,7 +73,7 @@ def aot(
 
 
 class AheadOfTime:
-    """What `aot` returns."""
+    """A program made ahead of time, as `aot` returns it."""
 
     def __init__(self, f, compiler, bwd_compiler, recompute):
         functools.update_wrapper(self, f)

@@ -34,7 +34,7 @@ for symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul
 
 
 class TapeRun(ReverseRun):
-    """What a tape records."""
+    """The recording of a tape."""
 
     __slots__ = ()
     kind = Taped

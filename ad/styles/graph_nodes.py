@@ -34,7 +34,7 @@ class Step:
 
 
 class GraphRun(TraceRun):
-    """Where explicit graphs are recorded: a trace of depth 0 that is never entered nor left, and that holds nothing; values
+    """The run that explicit graphs belong to: a trace of depth 0 that is never entered nor left, and that holds nothing; values
     hold what they come from."""
 
     __slots__ = ("local",)  # what is known in each thread
@@ -96,7 +96,7 @@ def value_of(var):
 
 
 def _key(equation):
-    """What makes two steps the same, or None if that cannot be told."""
+    """Return a key that equal steps have in common, or None if that cannot be told."""
     if equation.op.card.collective:
         return None
     inputs = tuple([id(v) if isinstance(v, Var) else (type(v), repr(v)) for v in equation.inputs])
@@ -131,7 +131,7 @@ def run_again(e, env):
 
 
 def replayed(atoms, env):
-    """What the outputs become with other values in place of some Vars."""
+    """Evaluate the outputs with other values in place of some Vars."""
     steps, _ = behind(atoms, env)
     for step in steps:
         if any([v in env for v in step.equation.inputs if isinstance(v, Var)]):

@@ -97,7 +97,7 @@ def function(inputs: Any, outputs: Any, givens: Any = None, name: str = "graph")
 
 
 class Function:
-    """What `function` returns: call it with the inputs' values; `program` is what it runs."""
+    """A compiled graph, as `function` returns it: call it with the inputs' values; `program` is what it runs."""
 
     def __init__(self, program):
         self.program = program

@@ -16,7 +16,7 @@ JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 
 
 def stores(frame):
-    """What of an array the code in this frame is about to write a number to, as text; None if it is no such thing."""
+    """Describe the write of a number into an array that the code in this frame is about to make; None if it makes none."""
     code, at = frame.f_code, frame.f_lasti
     if at < 0:
         return None

@@ -48,7 +48,7 @@ class Freed:
 
 
 class VariableRun(ReverseRun):
-    """Where variables belong: a run of depth 0 that is never entered nor left."""
+    """The run that variables belong to, of depth 0 that is never entered nor left."""
 
     __slots__ = ("local", "watched")
     kind = None  # Variable, below

@@ -52,7 +52,7 @@ class Coefficients:
         return Coefficients(known, None if rule is None else lambda k: new(rule(k)))
 
     def vanish(self):
-        """Whether all are known, and zero."""
+        """Return whether all are known, and zero."""
         return self.rule is None and all([c is None for c in self._known])
 
     def slope(self, k):
@@ -63,7 +63,8 @@ class Coefficients:
 
 
 def growth(generic, mine):
-    """How an operation's results grow: (args, params) -> (result, or tuple of them) -> for each, k -> coefficient k.
+    """Return the function that gives an operation's coefficients: (args, params) -> (result, or tuple of them) -> for each, k
+    -> coefficient k.
 
     mine: which of the arrays are series; the others are constants.
     """

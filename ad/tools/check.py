@@ -123,7 +123,7 @@ def _ones(x):
 
 
 def _result(name, f, args, places):
-    """What f gives; an error if it writes to its arguments or returns a value that a transformation follows."""
+    """Call f; an error if it writes to its arguments or returns a value that a transformation follows."""
     given = tree.map(lambda x: x.copy() if isa(x, np.ndarray) else x, args)
     y = f(*given)
     for place, before, after in zip(places, tree.leaves(args), tree.leaves(given), strict=True):
@@ -244,7 +244,7 @@ class _Check:
         return f" with finite differences{of}: {what} is off by {by:.3g}{at}, {ratio} {tolerances}"
 
     def doubt(self, f, args, tangents, eps):
-        """What to add where the differences themselves depend on the step."""
+        """Return the sentence to add where the differences themselves depend on the step."""
         one, two = (numerical_jvp(f, args, tangents, e) for e in (eps, eps / 4))
         pairs = zip(tree.leaves(one), tree.leaves(two), strict=True)
         if all([a is NoTangent or self.agrees(a, b) for a, b in pairs]):

@@ -49,7 +49,7 @@ def _own(ct):
 
 
 def through(f, ct, x):
-    """What f makes of the cotangent of x. Raises ShapeError, DTypeError naming the hook."""
+    """Apply f to the cotangent of x. Raises ShapeError, DTypeError naming the hook."""
     walk_once()
     ct = _own(ct)
     with users_code():

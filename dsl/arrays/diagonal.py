@@ -103,7 +103,7 @@ def shape_of(x):
 
 
 def keeps_zeros(op, xs, params):
-    """Whether the operation takes zeros of these dtypes to zero."""
+    """Return whether the operation takes zeros of these dtypes to zero."""
     with np.errstate(all="ignore"):
         return bool(op(*[zero_like(x) for x in xs], **params) == 0)
 

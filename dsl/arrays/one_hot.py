@@ -61,7 +61,7 @@ class OneHot(Container):
         return (*self.indices.shape, self.n)
 
     def mask(self):
-        """Where the ones are: a dense boolean array."""
+        """Return a dense boolean array, true where the ones are."""
         return equal(expand_dims(self.indices, -1), arange_like(self.indices, self.n))
 
     def dense(self):

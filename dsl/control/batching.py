@@ -214,7 +214,7 @@ class LanesLift(Lift):
 
 
 def _of_one_length(ys):
-    """What branches give for one result, where lengths that are known only when they run may differ."""
+    """Bring what branches give for one result to one length, where lengths are known only when they run."""
     shapes = [shape_of(y)[1:] for y in ys]
     differ = any([UNKNOWN in shape for shape in shapes]) or len(set(shapes)) > 1
     return of_one_length(ys, first=1) if differ else list(ys)
@@ -230,19 +230,19 @@ def _lanes_of(x, lanes):
 
 
 def _is_harmless(program):
-    """Whether it gives finite numbers for any, but for overflow."""
+    """Return whether it gives finite numbers for any, but for overflow."""
     return all([e.op.card.kind == "elementwise" and not e.op.card.singular and not e.op.card.raises for e in program.equations])
 
 
 def names_axis(program, name=None):
-    """Whether a program, or one in it, runs along the axis of this name (None: any)."""
+    """Return whether a program, or one in it, runs along the axis of this name (None: any)."""
     axes = [e.params.get("axis_name") for e in collectives(program)]
     return any([isinstance(axis, AxisName) and name in (None, axis.name) for axis in axes])
 
 
 def meets(params):
-    """Whether a program among the parameters of an operation holds a collective whose reverse rule all lanes, or all processes,
-    must run or none: then the same holds for the operation."""
+    """Return whether a program among the parameters of an operation holds a collective whose reverse rule all lanes, or all
+    processes, must run or none: then the same holds for the operation."""
     steps = [e for value in params.values() for p in programs_in(value) for e in collectives(p)]
     return any([c is True or c(resolved(e.op, e.params)) for e in steps for c in [e.op.card.collective]])
 

@@ -12,14 +12,14 @@ NUMBERS = frozenset((bool, int, float, complex))
 
 
 def _alike(x, y):
-    """Whether two leaves are of one shape and dtype; of numbers and arrays, False."""
+    """Return whether two leaves are of one shape and dtype; of numbers and arrays, False."""
     if type(x) in NUMBERS or type(y) in NUMBERS:
         return type(x) is type(y)
     return x.dtype == getattr(y, "dtype", False) and x.shape == y.shape
 
 
 class Carry:
-    """What a loop carries. name: of the loop, for messages; what: which of its functions gives the next value; within: the
+    """The carry of a loop. name: of the loop, for messages; what: which of its functions gives the next value; within: the
     place of the user's value in `init`, which messages leave out.
 
     given: the leaves of the first value; leaves: the same with Python numbers as arrays, for programs; weak: their Python

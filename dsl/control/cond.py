@@ -236,7 +236,7 @@ def _both_ways(parts, count):
 
 
 def _shared_slots(wanted):
-    """What each branch keeps, laid into as few values as possible: only one of the branches runs.
+    """Lay what each branch keeps into as few values as possible: only one of the branches runs.
 
     wanted: per branch, shapes and dtypes. Returns those of the slots, and per branch the slot of each value.
     """

@@ -6,13 +6,13 @@ operation is carried out below, on the programs that do for these values what th
 
 
 class Lift:
-    """What a rule `(lift, args, **params) -> results` needs of the layer. `run`: its execution."""
+    """The services of a layer that a rule `(lift, args, **params) -> results` asks for. `run`: its execution."""
 
     def __init__(self, run):
         self.run = run
 
     def mine(self, x):
-        """Whether the layer follows x."""
+        """Return whether the layer follows x."""
         raise NotImplementedError
 
     def below(self, x, mine):

@@ -30,7 +30,7 @@ class Unfinished(BaseException):
 
 
 def finished(makers):
-    """What the makers of a choice's programs give; of a function whose results are not known yet, what another one gives: its
+    """Call the makers of a choice's programs; in the place of a function whose results are not known yet, take another one: its
     program is made again once they are. Raises Unfinished if nothing is known of any."""
     made, signal = [], None
     for make in makers:
@@ -75,7 +75,7 @@ def choosing(functions, operands):
 
 
 def under_way(key):
-    """Whether this point is within such a choice."""
+    """Return whether this point is within such a choice."""
     return any([k == key for k, _ in _under_way.get()])
 
 

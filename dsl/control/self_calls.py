@@ -9,7 +9,7 @@ from ..ir.programs import Equation, Program, Var, without_dead_code
 
 
 def deep(program):
-    """Whether a program calls itself, or runs one that does."""
+    """Return whether a program calls itself, or runs one that does."""
     known = program.lifted.get("deep")
     if known is None:
         program.lifted["deep"] = False  # for one that is met again inside itself
@@ -19,7 +19,7 @@ def deep(program):
 
 
 def deep_within(params):
-    """Whether one of an operation's programs is deep."""
+    """Return whether one of an operation's programs is deep."""
     return any([deep(p) for value in params.values() for p in programs_in(value)])
 
 
@@ -122,7 +122,7 @@ def _quieted(value, made):
 
 # ---------------------------------------------------------------------- making them
 class _UnderWay:
-    """What a layer is making of a deep program: `stand_in` for it, with the flags assumed of its results."""
+    """A deep program that a layer is just transforming: `stand_in` for it, with the flags assumed of its results."""
 
     def __init__(self, stand_in, flags):
         self.stand_in, self.flags, self.used = stand_in, flags, False
@@ -133,7 +133,7 @@ _notes = ContextVar("polyad_deep_notes", default=None)  # (dict, key) of what is
 
 
 def remembered(program, key, make, start, stand_in):
-    """What a layer makes of a program, kept under a key: (made, flags of the results).
+    """Look up, or make and keep, what a layer makes of a program: (made, flags of the results).
 
     make: () -> that. start: the flags to begin with, of which there are only more. stand_in: flags -> what stands for the
     result in programs that call themselves; the result's attributes are put into it once the flags it was made with turn out to

@@ -18,7 +18,7 @@ from ..ops.compare import logical_and
 
 
 def recording():
-    """Whether a trace of values encloses this point."""
+    """Return whether a trace of values encloses this point."""
     return any(isinstance(run, TraceRun) and run.of_values for run in open_runs())
 
 
@@ -46,12 +46,12 @@ def ask_python():
 
 
 def answered():
-    """Whether `jit` around answers Python's questions of traced values."""
+    """Return whether `jit` around answers Python's questions of traced values."""
     return any(isinstance(run, TraceRun) and run.answers for run in open_runs())
 
 
 def decided(x):
-    """Whether Python can be told one value of x: it belongs to no trace and to no lanes."""
+    """Return whether Python can be told one value of x: it belongs to no trace and to no lanes."""
     return not any(isinstance(part, (Batched, Traced)) for part in layers_of(x))
 
 

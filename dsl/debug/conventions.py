@@ -61,7 +61,7 @@ class debug_conventions:
 
 
 def _watch(name, here, y, point):
-    """Whether a slope that is a convention is differentiated again, and there: see `at_convention`."""
+    """Return whether a slope that is a convention is differentiated again, and there: see `at_convention`."""
     if not isinstance(y, Layer) or not any([part.follows for part in layers_of(y)]):
         return
     text = f"a second derivative comes through the slope of {name} at {point}, a convention: "

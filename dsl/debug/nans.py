@@ -87,7 +87,7 @@ def _resume(setting):
 
 
 def checking():
-    """Whether NaNs are looked for here."""
+    """Return whether NaNs are looked for here."""
     setting = _setting.get()
     return setting is not None and setting.on
 
@@ -110,7 +110,8 @@ class _Made:
 
 
 def _parts(x, runs=(), tangent_of=None):
-    """What a value is made of: (array, runs of the lanes along its first axes, run whose tangent it is in or None)."""
+    """List the arrays that a value is made of: (array, runs of the lanes along its first axes, run whose tangent it is in or
+    None)."""
     if isinstance(x, (tuple, list)):
         for part in x:
             yield from _parts(part, runs, tangent_of)
@@ -130,7 +131,7 @@ def _parts(x, runs=(), tangent_of=None):
 
 
 def _bad(x, inf):
-    """Where an array has NaNs (inf: infinities), as a NumPy array."""
+    """Return a NumPy mask of the NaNs of an array (inf: of its infinities)."""
     plain = is_number(x) or isa(x, (np.ndarray, np.generic))
     if plain:
         return np.asarray(np.isinf(x) if inf else np.isnan(x))

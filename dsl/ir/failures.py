@@ -6,7 +6,7 @@ REGULAR = ("elementwise", "bilinear", "reduction", "composite")
 
 
 def may_fail(e, seen=()):
-    """Whether a step can fail for some values of its arguments: an index out of range, a function of the user's.
+    """Return whether a step can fail for some values of its arguments: an index out of range, a function of the user's.
 
     seen: the programs that it is in, which may call themselves.
     """

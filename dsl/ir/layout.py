@@ -36,7 +36,7 @@ def to_svg(graph):
 
 
 class Level:
-    """What lies in one group, not deeper: boxes, and groups as boxes. path: the groups around it, outermost first."""
+    """The contents of one group, not deeper: boxes, and groups as boxes. path: the groups around it, outermost first."""
 
     def __init__(self, graph, path):
         self.graph, depth = graph, len(path)

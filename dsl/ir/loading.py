@@ -202,7 +202,7 @@ class _Reader:
 
 
 def _holds(program, sought, around, silently=False):
-    """Whether a program holds another; silently: not by way of one that says that it calls itself."""
+    """Return whether a program holds another; silently: not by way of one that says that it calls itself."""
     inside = [p for e in program.equations for value in e.params.values() for p in programs_in(value)]
     inside = [p for p in inside if not (silently and p.calls_itself)]
     return any([p is sought or p not in around and _holds(p, sought, (*around, p), silently) for p in inside])

@@ -12,7 +12,8 @@ from .programs import Program, Var, without_dead_code
 
 
 def cheap(equation):
-    """Whether a step may be computed again rather than its result saved: elementwise ones, and those that move no data."""
+    """Return whether a step may be computed again rather than its result saved: elementwise ones, and those that move no
+    data."""
     card = equation.op.card
     return card.kind == "elementwise" or card.view is not None
 
@@ -48,7 +49,7 @@ class Partition:
 
     @property
     def nbytes(self):
-        """How many bytes are saved."""
+        """The number of bytes that are saved."""
         return sum(_size(v) for v in self.saved)
 
 

@@ -18,7 +18,7 @@ def chosen():
 
 
 def on(name):
-    """Whether a pass is on here."""
+    """Return whether a pass is on here."""
     return name in _chosen.get()
 
 

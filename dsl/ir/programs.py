@@ -41,7 +41,7 @@ class Equation:
 
 
 def same_step(steps, known, v, w, alike):
-    """Whether two Vars of a trace are made alike by its steps. known: pairs (Var, array) of its constants."""
+    """Return whether two Vars of a trace are made alike by its steps. known: pairs (Var, array) of its constants."""
     if v is w or not isinstance(v, Var) or not isinstance(w, Var):
         return v is w or alike(v, w)
     e, f = [next((e for e in reversed(steps) if any([u is o for o in e.outputs])), None) for u in (v, w)]
@@ -89,7 +89,7 @@ class Program:
 
     @property
     def acts(self):
-        """Whether running it does something beside its results."""
+        """Return whether running it does something beside its results."""
         if "acts" not in self.lifted:
             self.lifted["acts"] = False  # for a program that calls itself
             self.lifted["acts"] = any(e.op.card.acts(e.params) for e in self.equations)

@@ -84,7 +84,7 @@ def _parameter(value):
 
 
 def is_default(op, name, value):
-    """Whether a parameter need not be written."""
+    """Return whether a parameter need not be written."""
     default = op.generic.signature.parameters[name].default
     return default is value or (type(default) is type(value) and is_number(value) and default == value)
 

@@ -27,7 +27,7 @@ class Static:
 
 
 class Arguments:
-    """How a function takes its arguments. static, donated: positions and names."""
+    """The way in which a function takes its arguments. static, donated: positions and names."""
 
     def __init__(self, f, name, static_argnums, static_argnames, donate_argnums, donate_argnames):
         self.name = name
@@ -94,14 +94,14 @@ def _parameters(f):
 
 
 def is_array(x):
-    """Whether an argument is followed by the trace."""
+    """Return whether an argument is followed by the trace."""
     if isa(x, (np.ndarray, np.generic, Layer)):
         return True
     return not isinstance(x, type) and not holds(type(x)) and has(x, "shape") and has(x, "dtype")
 
 
 def has(x, name):
-    """Whether an object has an attribute; one whose `__getattr__` fails otherwise has not."""
+    """Return whether an object has an attribute; one whose `__getattr__` fails otherwise has not."""
     try:
         return hasattr(x, name)
     except Exception:
@@ -109,7 +109,7 @@ def has(x, name):
 
 
 def kind_of(x):
-    """What of an argument decides about the program: of arrays shape and dtype, of numbers their type, of all else the
+    """Return what of an argument decides about the program: of arrays shape and dtype, of numbers their type, of all else the
     value."""
     kind = type(x)
     if is_number(x):
@@ -125,7 +125,7 @@ def kind_of(x):
 
 
 def by_identity(x):
-    """Whether an object counts by which one it is: a function, or an object that says nothing else of equality."""
+    """Return whether an object counts by which one it is: a function, or an object that says nothing else of equality."""
     if isinstance(x, types.FunctionType) or holds(type(x)):  # what a container holds is read at each call
         return not isinstance(x, (tuple, frozenset))
     return type(x).__hash__ is object.__hash__ and not isinstance(x, type)
@@ -143,7 +143,7 @@ def objects_among(leaves):
 
 
 def fits(x):
-    """Whether a Python number can be computed with as a NumPy one."""
+    """Return whether a Python number can be computed with as a NumPy one."""
     return type(x) is not int or -LARGEST <= x < LARGEST
 
 
@@ -155,5 +155,5 @@ def variable_for(x):
 
 
 def stepwise(x):
-    """Whether a value must see each operation, the same ones at each call."""
+    """Return whether a value must see each operation, the same ones at each call."""
     return any(part.stepwise for part in layers_of(x))

@@ -35,7 +35,7 @@ def only_met(tree, reads, arrays):
 
 
 def _harmless(segment):
-    """Whether a segment holds no number that may be an array's: among its parameters, or as a result."""
+    """Return whether a segment holds no number that may be an array's: among its parameters, or as a result."""
     for e in segment.steps():
         if any([_holds_number(v) for v in e.params.values()]) or any([isa(v, np.generic) for v in e.inputs]):
             return False
@@ -50,7 +50,7 @@ def _holds_number(value):
 
 
 def _straight(code, known):
-    """Whether code, with the functions inside it, only computes. known: name of a variable or attribute -> whether there
+    """Return whether code, with the functions inside it, only computes. known: name of a variable or attribute -> whether there
     are constants alone."""
     if caught_parts(code) or not all([_is_safe(name, known) for name in code.co_names]):
         return False
@@ -69,7 +69,7 @@ def _straight(code, known):
 
 
 def _is_setting(step, known):
-    """Whether a constant is loaded, or a variable or attribute that holds no array: it is a part of the key."""
+    """Return whether a constant is loaded, or a variable or attribute that holds no array: it is a part of the key."""
     if step.opname == "LOAD_CONST":
         return True
     is_load = step.opname in (*ATTRIBUTES, *LOADS) and step.opname.startswith("LOAD")

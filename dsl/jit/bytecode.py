@@ -13,7 +13,7 @@ WHOLE = ("vars", "dir", "__dict__", "__getattribute__", "__getattr__", "__setatt
 
 
 class Facts:
-    """What a code object, with the functions inside it, reads.
+    """The names that a code object, with the functions inside it, reads.
 
     reads: (where, name) of each global or variable of an enclosing function -> whether it is only edited there. chains:
     (where, name, attributes, whether the last is called without an argument) of each of their loads. names: all names of
@@ -105,8 +105,8 @@ def _load(found, where, step, following):
 
 
 def _names_a_constant(steps):
-    """Whether the steps after the load of `getattr` or its kin call it with a constant name. They go on until the call, and
-    the name is constant if nothing that follows its load takes it up again before."""
+    """Return whether the steps after the load of `getattr` or its kin call it with a constant name. They go on until the call,
+    and the name is constant if nothing that follows its load takes it up again before."""
     depth, name = 0, False
     for s in steps[steps[0].opname == "PUSH_NULL" :]:  # of this call, from Python 3.13 on
         if s.opname == "PRECALL":  # half of a call, in Python 3.11

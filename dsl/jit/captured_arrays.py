@@ -21,8 +21,8 @@ class NotFollowed(BaseException):
 
 
 class Adoption:
-    """What is copied for one trace. f: the function; reads, values, arrays: how it reads, what it read, the arrays among that.
-    chosen: the numbers of the arrays that the copy sees as values of the trace."""
+    """The copy of a function, and of what it holds, for one trace. f: the function; reads, values, arrays: how it reads, what
+    it read, the arrays among that. chosen: the numbers of the arrays that the copy sees as values of the trace."""
 
     def __init__(self, f, reads, values, arrays):
         self.functions, self.arrays = {}, arrays

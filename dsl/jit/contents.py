@@ -15,12 +15,12 @@ _holders = frozenset(HOLDERS)
 
 
 def holds(cls):
-    """Whether values of a class are such containers; by its bases, as `issubclass` is slow for abstract classes."""
+    """Return whether values of a class are such containers; by its bases, as `issubclass` is slow for abstract classes."""
     return not _holders.isdisjoint(cls.__mro__)
 
 
 def wrapped(value):
-    """What a wrapper shows, as a plain container."""
+    """Return what a wrapper shows, as a plain container."""
     if isinstance(value, ChainMap):
         return value.maps
     if isinstance(value, (types.MappingProxyType, *VIEWS)):
@@ -29,7 +29,7 @@ def wrapped(value):
 
 
 def parts(value):
-    """What a container holds, one by one; of a buffer of numbers nothing."""
+    """List what a container holds, one by one; of a buffer of numbers nothing."""
     if isinstance(value, WRAPPERS):
         value = wrapped(value)
     if isinstance(value, (*BUFFERS, str)):

@@ -33,5 +33,5 @@ class disable_jit:
 
 
 def switched():
-    """Whether jit is disabled here."""
+    """Return whether jit is disabled here."""
     return _off.get()

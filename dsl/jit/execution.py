@@ -146,7 +146,7 @@ def _without_a_trace(jitted, tree, leaves, before, error):
 
 
 def _fails_anyhow(error):
-    """Whether an error is none of following values: the stack is at its end, or it came where nothing was followed."""
+    """Return whether an error is none of following values: the stack is at its end, or it came where nothing was followed."""
     return isinstance(error, RecursionError) or getattr(error, "plainly", False)
 
 

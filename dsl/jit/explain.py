@@ -81,7 +81,7 @@ def indented(text):
 
 
 def jitted_of(f, asked):
-    """What is behind a function made by jit."""
+    """Return the object behind a function made by jit."""
     jitted = getattr(getattr(f, "func", f), "jitted", None)
     if jitted is None:
         raise StructureError(f"jit.{asked}: {describe(f)} is no function made by jit")

@@ -66,7 +66,7 @@ class Search:
             self.doubt = doubt.args
 
     def fixed(self, module):
-        """Whether a module, by its name, is one that stays as it is: not the user's."""
+        """Return whether a module, by its name, is one that stays as it is: not the user's."""
         package = (module or "").partition(".")[0]
         return package in FIXED or package != self.home and installed(package)
 
@@ -122,7 +122,7 @@ class Search:
         return name
 
     def inside(self, path, text, value, label):
-        """What is read through a value; that it is this one is known."""
+        """Look for what is read through a value; that it is this one is known."""
         if is_constant(value) or isa(value, (np.ndarray, np.generic, Layer)):
             return
         if isa(value, Container):
@@ -248,11 +248,11 @@ class Search:
 
     # ------------------------------------------------------------------ functions
     def is_f(self, path):
-        """Whether a path leads to f itself, or to what it wraps: not through a place."""
+        """Return whether a path leads to f itself, or to what it wraps: not through a place."""
         return path[0] == "f" and not any([path[:k] in self.places for k in range(2, len(path) + 1)])
 
     def definition(self, path, text, f, label):
-        """What may be replaced of a function: its attributes, and, of the user's, its code and default values."""
+        """Note what may be replaced of a function: its attributes, and, of the user's, its code and default values."""
         key = id(f), path[0] == "argument", "definition"
         if key in self.followed or self.fixed(f.__module__):
             return
@@ -421,7 +421,7 @@ class Search:
                 self.visit((id(base), name), read, part, f"{base.__name__}.{name}, of {bare(label)}")
 
     def replaceable(self, path, text, part, name, label, cls, value):
-        """What a class says of an attribute, which may be replaced there, and on the object itself."""
+        """Note what a class says of an attribute: it may be replaced there, and on the object itself."""
         if isinstance(part, (types.FunctionType, staticmethod, classmethod)) and not self.fixed(cls.__module__):
             self.place(path, f"getattr({text}, {name!r}, MISSING)", label)
         elif isinstance(part, (property, functools.cached_property)) and (id(cls), name) not in self.places:

@@ -68,7 +68,7 @@ def _state(value, arrays):
 
 @functools.lru_cache(1024)
 def _kind(cls):
-    """How values of a class count."""
+    """Return the way in which values of a class count."""
     if cls is Same:
         return "itself"
     if issubclass(cls, (type(None), bool, int, float, complex, str, bytes)):
@@ -119,7 +119,7 @@ def _held(value, arrays):
 
 
 def label_of(x, reads, values):
-    """What users call the place where an array was read."""
+    """Return the name by which users know the place where an array was read."""
     holding = [label for v, label in zip(values, reads.labels, strict=True) if any([y is x for y in state((v,))[1]])]
     return holding[0] if holding else "an array"
 

@@ -151,4 +151,4 @@ def draw_again(state):
 
 
 class Doubt(Exception):
-    """What the function reads cannot be looked up. args: what it does, advice."""
+    """Raised where what the function reads cannot be looked up. args: what it does, advice."""

@@ -22,7 +22,7 @@ FIXED = (type(None), bool, int, float, complex, str, bytes, range, np.dtype, np.
 
 @functools.cache
 def installed(package):
-    """Whether a package, by its name, is Python's own or installed beside it."""
+    """Return whether a package, by its name, is Python's own or installed beside it."""
     if package in sys.stdlib_module_names:
         return package != "__main__"
     file = getattr(sys.modules.get(package), "__file__", None) or ""
@@ -30,13 +30,13 @@ def installed(package):
 
 
 def is_ours(code):
-    """Whether code is the library's, and in a file."""
+    """Return whether code is the library's, and in a file."""
     return not code.co_filename.startswith("<") and is_library(code.co_filename)
 
 
 def given(module, name, fixed):
-    """Whether a library's module has a value under a name that may change: what a user set there, and lists of its own. fixed:
-    says of the name of a module whether it stays."""
+    """Return whether a library's module has a value under a name that may change: what a user set there, and lists of its own.
+    fixed: says of the name of a module whether it stays."""
     value = vars(module).get(name)
     if isinstance(value, types.ModuleType):
         return value.__name__.partition(".")[0] == module.__name__.partition(".")[0]
@@ -49,17 +49,17 @@ def given(module, name, fixed):
 
 
 def never_changes(value):
-    """Whether a value is a constant, or a tuple of them."""
+    """Return whether a value is a constant, or a tuple of them."""
     return all(map(never_changes, value)) if type(value) is tuple else is_constant(value)
 
 
 def is_constant(value):
-    """Whether a value is one that never changes and counts by what it is."""
+    """Return whether a value is one that never changes and counts by what it is."""
     return value is None or isa(value, (bool, int, float, complex, str, bytes))
 
 
 def plain(value):
-    """Whether a value never changes."""
+    """Return whether a value never changes."""
     if _is_fixed(type(value)):
         return True
     if isa(value, (tuple, frozenset)):

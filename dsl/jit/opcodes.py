@@ -48,7 +48,7 @@ def unknown(steps):
 
 
 def refusal(opname):
-    """What a function does that holds such an instruction, and what to do: for its doubt."""
+    """Say what a function is that holds such an instruction, and what to do: for its doubt."""
     version = ".".join(map(str, sys.version_info[:2]))
     return (f"is made of instructions of Python {version} that this version of polyad cannot read ({opname})",
             "take a version of polyad made for it, or an older Python")  # fmt: skip

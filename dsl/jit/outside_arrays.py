@@ -27,7 +27,7 @@ class Watch:
         self.seen = [copied(x) if isa(x, np.ndarray) else None for x in arrays]
 
     def unchanged(self, arrays):
-        """Whether they are as they were, so far as that matters."""
+        """Return whether they are as they were, so far as that matters."""
         return not self.needed or self.changed(arrays, self.needed) is None
 
     def changed(self, arrays, those=None):
@@ -48,7 +48,7 @@ def copied(x):
 
 
 def equal(x, seen):
-    """Whether an array has the contents that `copied` gave."""
+    """Return whether an array has the contents that `copied` gave."""
     x = x if type(x) is np.ndarray else x.view(np.ndarray)
     if len(seen) == 1:
         return x.tobytes("A") == seen[0]
@@ -62,7 +62,7 @@ def bytes_of(x):
 
 # ---------------------------------------------------------------------- comparing
 def alike(old, new):
-    """Whether a tree is, along its paths, a part of an older one."""
+    """Return whether a tree is, along its paths, a part of an older one."""
     return old.root is not None and new.root is not None and _Comparison(old, new).segments(old.root, new.root)
 
 

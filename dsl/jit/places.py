@@ -4,7 +4,7 @@ MISSING = object()
 
 
 def content(cell):
-    """What is in a cell; MISSING before it is assigned."""
+    """Return what is in a cell; MISSING before it is assigned."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -38,7 +38,7 @@ def slots_of(cls):
 
 
 def behind(part):
-    """What a property, a cached property or a static method calls; anything else itself."""
+    """Return the function that a property, a cached property or a static method calls; anything else itself."""
     for name in ("fget", "func", "__func__"):
         part = getattr(part, name, part)
     return part

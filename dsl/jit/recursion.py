@@ -49,7 +49,7 @@ def _kinds(leaves):
 
 
 def _kind(x):
-    """What a trace knows of an argument."""
+    """Return what a trace knows of an argument."""
     if is_number(x):
         return aval_of(x), type(x), ()
     if is_array(x):

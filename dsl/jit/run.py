@@ -29,7 +29,7 @@ NUMBERS = (float, int, bool, complex)
 
 
 def same_numbers(x, y):
-    """Whether two arrays are equal to the last bit but for the kind of a NaN."""
+    """Return whether two arrays are equal to the last bit but for the kind of a NaN."""
     return x.dtype == y.dtype and x.shape == y.shape and np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
 
 
@@ -150,7 +150,7 @@ class JitRun(TraceRun):
         return equation.outputs
 
     def _same(self, known, new):
-        """Whether a step is the known one; a constant array made anew is the same if it holds the same numbers."""
+        """Return whether a step is the known one; a constant array made anew is the same if it holds the same numbers."""
         if known.op is not new.op or len(known.inputs) != len(new.inputs) or not equal_params(known.params, new.params):
             return False
         for old, v in zip(known.inputs, new.inputs, strict=True):
@@ -223,7 +223,7 @@ class JitRun(TraceRun):
         return value
 
     def _end_segment(self, question):
-        """Whether the segment ends here, with this question; otherwise the function runs eagerly from here on."""
+        """Return whether the segment ends here, with this question; otherwise the function runs eagerly from here on."""
         segment = self.segment
         if segment.question is None and self.position == len(segment.equations):
             segment.question = question
@@ -402,7 +402,7 @@ def as_given(e, values):
 
 
 def equal_params(params, others):
-    """Whether the parameters of two steps are the same; programs among them may have been traced anew."""
+    """Return whether the parameters of two steps are the same; programs among them may have been traced anew."""
     if params.keys() != others.keys():
         return False
     for name, value in params.items():

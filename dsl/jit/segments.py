@@ -175,7 +175,7 @@ def code_of(tree, segment):
 
 
 def is_kept(e):
-    """Whether a step's results are kept even where nothing is known to read them: it is not to be run again for them."""
+    """Return whether a step's results are kept even where nothing is known to read them: it is not to be run again for them."""
     card = e.op.card
     return (
         card.collective
@@ -188,7 +188,7 @@ def is_kept(e):
 
 
 def is_immutable(x):
-    """Whether x cannot be changed in place, so that it may be a part of the program."""
+    """Return whether x cannot be changed in place, so that it may be a part of the program."""
     return is_number(x) or not isinstance(x, Layer) and getattr(x, "shape", None) == () and not hasattr(x, "__setitem__")
 
 

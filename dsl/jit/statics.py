@@ -123,7 +123,7 @@ class Contents:
 
 
 def _parts_of(function):
-    """What a method or a partial is made of."""
+    """List what a method or a partial is made of."""
     if isa(function, partial):
         return function.func, function.args, function.keywords
     return function.__func__, function.__self__

@@ -95,7 +95,7 @@ class _Code:
             self.names.pop(v, None)
 
     def given(self, v):
-        """What a compiled function is given: numbers as arrays, which it takes without a look."""
+        """Return what a compiled function is given: numbers as arrays, which it takes without a look."""
         return self.names[v] if v.aval.shape else f"array({self.names[v]}, {self.bound(v.aval.dtype)})"
 
     def choice(self, segment, what, path, depth):

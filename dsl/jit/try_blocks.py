@@ -14,7 +14,7 @@ def called(f, args, kwargs):
 
 
 def caught():
-    """Whether a `try` or `with` of the user's is around the operation called now."""
+    """Return whether a `try` or `with` of the user's is around the operation called now."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not called.__code__:
         if not is_ours(frame.f_code) and any([start <= frame.f_lasti < end for start, end in caught_parts(frame.f_code)]):

@@ -28,7 +28,7 @@ def reading(cls):
 
 
 def _is_users(thing):
-    """Whether a class, function or module is neither the library's nor installed."""
+    """Return whether a class, function or module is neither the library's nor installed."""
     package = (getattr(thing, "__module__", None) or getattr(thing, "__name__", "")).partition(".")[0]
     return package != LIBRARY and not installed(package)
 
@@ -48,7 +48,7 @@ def _methods(cls):
 
 
 def _reads_data(f, seen):
-    """Whether a function, or one of the user's that it calls, reads data outside."""
+    """Return whether a function, or one of the user's that it calls, reads data outside."""
     code = f.__code__
     if code in seen or is_ours(code) or not _is_users(f):
         return False

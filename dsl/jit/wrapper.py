@@ -316,7 +316,7 @@ class Jitted:
             raise self.arguments.unhashable(leaves) from error
 
     def _search(self, owner, objects):
-        """What f reads now. Where it has been read in the same way before, what was made then is used."""
+        """Find what f reads now. Where it has been read in the same way before, what was made then is used."""
         found = Reads(self.f, objects)
         with self.lock:
             gone = [o for o in self.reads if any([x.gone for x in o])]

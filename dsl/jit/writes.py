@@ -17,7 +17,7 @@ KEPT = "return what is to be kept, or use polyad.io_callback"
 
 
 class Before:
-    """What there was before a trace, for a look at what f has done. reads, objects: how and by which arguments f reads; arrays:
+    """The state before a trace, for a look at what f has done. reads, objects: how and by which arguments f reads; arrays:
     those that it reads; watch: the arrays' contents."""
 
     def __init__(self, tree, objects, arrays):
@@ -62,8 +62,8 @@ class Before:
                     self.changed.append((None, log))
 
     def repeatable(self, run):
-        """Whether f, which a run has followed until it failed, can run once more as if it had not: it has changed nothing that
-        it reads outside, and no step with an effect, or one that writes into donated memory, was carried out."""
+        """Return whether f, which a run has followed until it failed, can run once more as if it had not: it has changed
+        nothing that it reads outside, and no step with an effect, or one that writes into donated memory, was carried out."""
         self.look(run)
         donated = run.tree.donated and run.known
         return self.doubt is None and not self.added and not run.acted and not donated and not _acts(run)
@@ -83,7 +83,7 @@ class Before:
 
 
 def _acts(run):
-    """Whether steps of a run have effects."""
+    """Return whether steps of a run have effects."""
     followed = [*[s for s, unused in run.known], *run.segments()]
     return any([e.op.card.acts(e.params) for s in followed for e in s.equations])
 
@@ -111,5 +111,5 @@ def _items(container):
 
 
 def _holds(x):
-    """Whether a container holds a value of a trace."""
+    """Return whether a container holds a value of a trace."""
     return isinstance(x, Traced) or any([_holds(part) for _, part in _items(x)])

@@ -11,7 +11,7 @@ from ..ops.shape import moveaxis
 
 
 def lanes_taken(x, axis, take, operation):
-    """What one lane sees of x, a container or a leaf of one, whose axis `axis`, counted from 0, is handed to
+    """Return what one lane sees of x, a container or a leaf of one, whose axis `axis`, counted from 0, is handed to
     `take(leaf, axis)`. operation: what asks, for the warning of what becomes dense."""
     if not is_container(x):
         return take(x, axis)
@@ -32,7 +32,7 @@ def lanes_given(x, axis, size, give, operation):
 
 
 def batch_axes(x):
-    """How many batch axes a container has, whose leaves may be `Stacked`: of one lane."""
+    """Count the batch axes of a container, whose leaves may be `Stacked`: of one lane."""
     return of_one_lane(x).ndim - x.structure_ndim
 
 

@@ -8,7 +8,7 @@ from ..ops.shape import reshape, stack
 
 
 def batch_rule(generic):
-    """How an operation acts on lanes: its own rule, or what its kind implies, or a loop with a warning."""
+    """Return the rule by which an operation acts on lanes: its own rule, or what its kind implies, or a loop with a warning."""
     card = generic.card
     rule = card.rules.get("batch")
     if rule is not None:

@@ -55,7 +55,7 @@ def show(signature):
 
 
 def fits(signature, other):
-    """Whether two parts of the lanes mean the same collective; a Python number takes any dtype."""
+    """Return whether two parts of the lanes mean the same collective; a Python number takes any dtype."""
     return signature[:2] == other[:2] and (signature[2] == other[2] or None in (signature[2], other[2]))
 
 
@@ -224,7 +224,7 @@ def _followed(x, runs):
 
 
 class _Lanes(Layer):
-    """What the two kinds share: concrete questions of Python and attributes."""
+    """The common base of both kinds: concrete questions of Python and attributes."""
 
     __slots__ = ("run", "value")
 
@@ -250,7 +250,7 @@ class _Lanes(Layer):
 
 
 def _asked_by_jit(x):
-    """Whether an answer of x is one that jit records."""
+    """Return whether an answer of x is one that jit records."""
     while isinstance(x, Layer) and x.below is not None:
         x = x.below
     return isinstance(x, Layer) and getattr(x.run, "answers", False) and not x.run.performs

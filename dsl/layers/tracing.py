@@ -115,7 +115,8 @@ class Traced(Layer):
 
 
 def identity(x):
-    """Which value x is, as a key for as long as it is alive: in-place code makes a layer value another one."""
+    """Return a key for the value that x is, valid for as long as that is alive: in-place code makes a layer value another
+    one."""
     return (type(x), *[id(getattr(x, name)) for name in x.state]) if isinstance(x, Layer) else id(x)
 
 
@@ -125,12 +126,12 @@ def as_array(x):
 
 
 def in_trace(x):
-    """Whether a trace follows the value x, or one that it is made of, so that Python does not know it."""
+    """Return whether a trace follows the value x, or one that it is made of, so that Python does not know it."""
     return any(isinstance(part, Traced) for part in layers_of(x))
 
 
 def _lanes(inputs, params):
-    """What the result of an operation is along the axes of the maps around the trace: as `Batched` and `Replicated`."""
+    """Wrap the result of an operation as it lies along the axes of the maps around the trace: `Batched` or `Replicated`."""
     known = {}
     for v in inputs:
         if isinstance(v, Var):
@@ -221,7 +222,7 @@ class TraceRun(Run):
         )
 
     def same_step(self, v, w, alike):
-        """Whether two Vars are made alike, as far as the steps are known."""
+        """Return whether two Vars are made alike, as far as the steps are known."""
         return same_step(self.equations, self.constants.values(), v, w, alike)
 
     def ask_around(self):
@@ -235,7 +236,7 @@ class TraceRun(Run):
                     return
 
     def text(self, x, form):
-        """What str, repr or format, `form`, says of a traced value, which has no numbers here."""
+        """Return what str, repr or format, `form`, says of a traced value, which has no numbers here."""
         self.ask_around()
         return x._shown()
 
@@ -248,7 +249,7 @@ class TraceRun(Run):
         """Python divides by this number: that fails for zero."""
 
     def below_zero(self, number):
-        """Whether a whole number, or a Var of one, is negative; a trace that has no values takes it not to be."""
+        """Return whether a whole number, or a Var of one, is negative; a trace that has no values takes it not to be."""
         return not isinstance(number, Var) and number < 0
 
     def within(self, var, dtype):
@@ -269,7 +270,8 @@ class TraceRun(Run):
         return equation.outputs
 
     def atom(self, x, mine=False):
-        """What an equation reads: the value's Var, a Python number as it is, or a Var for a constant array."""
+        """Return the operand by which an equation reads a value: the value's Var, a Python number as it is, or a Var for a
+        constant array."""
         x = settled(x)
         if mine or type(x) is Traced[self.depth]:
             if x.run is not self:

@@ -292,7 +292,7 @@ def flatten_outputs(name, out, run):
 
 
 def _check_static(name, x, run):
-    """What a container does not count among its arrays leaves the map as it is, so it must not belong to the map."""
+    """Check that the static parts of a container, which leave the map as they are, hold no value of the map."""
     for attribute in x.static:
         for value in tree.leaves(getattr(x, attribute)):
             if isinstance(value, Layer) and (value.run.closed or value.depth >= run.depth):
@@ -397,7 +397,7 @@ class Outputs:
 
 
 def merge_parts(name, parts, column):
-    """What parts of the lanes give for one value, put back in the order of the lanes: one `Stacked`.
+    """Put what parts of the lanes give for one value back in the order of the lanes: one `Stacked`.
 
     parts: the numbers of the lanes of each. column: a `Stacked` from each.
     """

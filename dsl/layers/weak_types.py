@@ -32,7 +32,7 @@ def inferred(op, inputs, params, known):
 
 
 class _ByOperator(threading.local):
-    """Whether an operation was called by an operator, x + y, so that two numbers of Python make another one; a function,
+    """Return whether an operation was called by an operator, x + y, so that two numbers of Python make another one; a function,
     add(x, y), makes NumPy's."""
 
     now = False

@@ -48,7 +48,7 @@ STRINGS = frozenset(
 
 
 def alternative(name):
-    """What to use instead of `np.<name>`, or None."""
+    """Return what to use instead of `np.<name>`, or None."""
     if name.startswith("lib.recfunctions."):
         return FIELDS
     if name.startswith(("char.", "strings.", "_")) or name in STRINGS:

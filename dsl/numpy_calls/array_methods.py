@@ -54,7 +54,7 @@ def _compress(self, condition, axis=None, out=None):
 
 
 def reordered(name, x, order):
-    """Whether an order of elements is Fortran's, for a value whose layout is not known. Raises MissingRuleError."""
+    """Return whether an order of elements is Fortran's, for a value whose layout is not known. Raises MissingRuleError."""
     if order in ("A", "K", "a", "k") and ndim_of(x) > 1:
         raise MissingRuleError(f"{name}: order={order!r} asks how {type(x).__name__} lies in memory; say 'C' or 'F'")
     return order in ("F", "f")
@@ -103,7 +103,7 @@ def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, **d
 
 
 def _is_integer(self):
-    """Whether a number is whole: a question of Python's."""
+    """Return whether a number is whole: a question of Python's."""
     if dtype_of(self).kind in "iub":
         return True
     return bool(logical_and(isfinite(self), equal(operations["floor"](self), self)))

@@ -46,13 +46,13 @@ def setitem(x, key, v):
 
 
 def _is_part(v, x, spec):
-    """Whether v is the part of x at an index already: Python writes `x[i] += v` back after adding in place."""
+    """Return whether v is the part of x at an index already: Python writes `x[i] += v` back after adding in place."""
     a, b = getattr(v, "memory", None), getattr(x, "memory", None)
     return a is not None and b is not None and a.memory is b.memory and a.path == (*b.path, spec)
 
 
 def _is_mask(x, key, v):
-    """Whether to write one value, or one row, wherever a mask says; not as many values as it selects."""
+    """Return whether to write one value, or one row, wherever a mask says; not as many values as it selects."""
     if not isa(key, (np.ndarray, Layer, bool, np.bool_)) or dtype_of(key).kind != "b":
         return False
     return shape_of(x)[: ndim_of(key)] == shape_of(key) and ndim_of(v) <= ndim_of(x) - ndim_of(key)
@@ -102,7 +102,7 @@ def set_part(op):
 
 
 def is_number_like(x):
-    """Whether a layer value stands for a NumPy scalar (what indexing and reductions return), not for an array."""
+    """Return whether a layer value stands for a NumPy scalar (what indexing and reductions return), not for an array."""
     if ndim_of(x) or hasattr(x, "memory"):
         return False
     while isinstance(x, Layer):

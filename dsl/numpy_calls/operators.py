@@ -209,7 +209,7 @@ def _format(self, spec):
 
 
 def _text(self, form):
-    """What `form`, str or format, says of a layer value: where derivatives are followed, the text of the plain one."""
+    """Return what `form`, str or format, says of a layer value: where derivatives are followed, the text of the plain one."""
     return form(self.below) if self.follows and not self.run.closed else repr(self)
 
 

@@ -223,7 +223,7 @@ def _taken_out(inputs, out):
 
 
 def _checked_out(name, out, contained=False):
-    """What `out=` names, as a tuple, or None: layer values, and plain arrays if there are containers among the arguments
+    """Return what `out=` names, as a tuple, or None: layer values, and plain arrays if there are containers among the arguments
     (contained), whose result may hold nothing that is followed. MissingRuleError for plain arrays else."""
     out = out if isinstance(out, tuple) or out is None else (out,)
     if out is None or all(x is None for x in out):

@@ -47,7 +47,7 @@ def greater_equal(x, y, /):
     samples=logic,
 )
 def logical_and(x, y, /):
-    """Whether both are true (non-zero), element by element."""
+    """Test whether both are true (non-zero), element by element."""
 
 
 @elementwise(
@@ -56,34 +56,34 @@ def logical_and(x, y, /):
     samples=logic,
 )
 def logical_or(x, y, /):
-    """Whether one or both are true (non-zero), element by element."""
+    """Test whether one or both are true (non-zero), element by element."""
 
 
 @elementwise(differentiable=False, c={"biuf": "!{0} != !{1}", "c": "nonzero({0}) != nonzero({1})"}, samples=logic)
 def logical_xor(x, y, /):
-    """Whether exactly one is true (non-zero), element by element."""
+    """Test whether exactly one is true (non-zero), element by element."""
 
 
 @elementwise(
     differentiable=False, c={"biuf": "!{0}", "c": "!nonzero({0})"}, samples=[case(booleans(4)), case(integers(2, 2, high=2))]
 )
 def logical_not(x, /):
-    """Whether the element is false (zero)."""
+    """Test whether the element is false (zero)."""
 
 
 @elementwise(differentiable=False, c="isnan({0})", samples=one)
 def isnan(x, /):
-    """Whether the element is not a number."""
+    """Test whether the element is not a number."""
 
 
 @elementwise(differentiable=False, c="isinf({0})", samples=one)
 def isinf(x, /):
-    """Whether the element is infinite, of either sign."""
+    """Test whether the element is infinite, of either sign."""
 
 
 @elementwise(differentiable=False, c="isfinite({0})", samples=one)
 def isfinite(x, /):
-    """Whether the element is neither infinite nor not a number."""
+    """Test whether the element is neither infinite nor not a number."""
 
 
 @elementwise(

@@ -17,7 +17,7 @@ both = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
 
 
 def is_complex(x):
-    """Whether an array, layer value or number is of complex dtype."""
+    """Test whether an array, layer value or number is of complex dtype."""
     return dtype_of(x).kind == "c"
 
 

@@ -29,7 +29,7 @@ _weights = np.random.default_rng(3).uniform(0.5, 1.5, 6).tolist()
     ],
 )  # fmt: skip
 def bincount(x, /, weights=None, minlength=0, size=None):
-    """How often each integer from 0 on occurs in x, or the sum of its weights.
+    """Count how often each integer from 0 on occurs in x, or sum its weights.
 
     x: array of integers of at least 0, with one axis. weights: vector of x's length, followed by derivatives. The result has
     max(x) + 1 elements, at least minlength; or exactly `size`, larger integers being left out, which a trace needs and which
@@ -105,7 +105,7 @@ def histogram_bin_edges(x, /, bins=10, range=None):
     ],
 )  # fmt: skip
 def histogram(x, /, bins=10, range=None, density=None, weights=None):
-    """How many elements lie in each bin: a tuple of counts and edges.
+    """Count the elements in each bin: a tuple of counts and edges.
 
     x: real array. bins: number of bins of equal width from the smallest to the largest element (or over `range`, a pair),
     or an ascending vector of edges. A bin contains its left edge, the last one also its right edge. weights: array of x's

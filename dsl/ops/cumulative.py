@@ -110,7 +110,7 @@ def _cumulate_lanes(cumulate, size, x, axis, dtype):
 
 
 def _cumulated_from(cumulate):
-    """What `cumulate` reads: along the axis all positions up to its own."""
+    """Tell what `cumulate` reads: along the axis all positions up to its own."""
 
     @cumulate.rule("depends")
     def depends(x, axis=None, dtype=None):

@@ -77,7 +77,7 @@ adjugate.rule("depends")("ab->ij")
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The result of `slogdet`."""
 
     sign: object
     logabsdet: object

@@ -93,7 +93,7 @@ CONSTANTS = (bool, int, float, complex, str, bytes, NoneType)
 
 
 def same_function(f, g):
-    """Whether two functions are the same, though the code that makes them may have run twice: of one code, with the same
+    """Test whether two functions are the same, though the code that makes them may have run twice: of one code, with the same
     values."""
     if f is g or f == g:
         return True
@@ -103,7 +103,7 @@ def same_function(f, g):
 
 
 def _values_of(f):
-    """What a function has beside its code, by identity unless it is a number or text."""
+    """List what a function has beside its code, by identity unless it is a number or text."""
     cells = [cell.cell_contents for cell in f.__closure__ or ()]
     values = [*cells, *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
     plain = lambda v: (type(v), v) if isinstance(v, CONSTANTS) else id(v)

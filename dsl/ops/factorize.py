@@ -77,7 +77,7 @@ cholesky.rule("depends")("ab->ij")
 
 # ---------------------------------------------------------------------- QR
 class QRResult(NamedTuple):
-    """What `qr` returns."""
+    """The result of `qr`."""
 
     Q: object
     R: object
@@ -127,7 +127,7 @@ qr.rule("depends")("ab->ij,kl")
 
 # ---------------------------------------------------------------------- LU
 class LUResult(NamedTuple):
-    """What `lu` returns."""
+    """The result of `lu`."""
 
     P: object
     L: object
@@ -176,7 +176,7 @@ lu.rule("depends")("ab->hi,jk,lm")
 
 # ---------------------------------------------------------------------- singular values
 class SVDResult(NamedTuple):
-    """What `svd` returns."""
+    """The result of `svd`."""
 
     U: object
     S: object
@@ -267,8 +267,8 @@ def svd_jvp(dxs, y, x, full_matrices=True):
 
 @svd.rule("lost_back")
 def svd_lost_back(cts, y, x, full_matrices=True):
-    """What turns u and vᴴ alike is free where values are equal, and what turns each where both are 0; so are, in matrices that
-    are not square, the vectors of a value 0."""
+    """Find the parts of the cotangents that are lost: what turns u and vᴴ alike is free where values are equal, and what turns
+    each where both are 0; so are, in matrices that are not square, the vectors of a value 0."""
     (ct_u, ct, ct_v), (u, s, vh) = cts, y
     columns = [] if ct_u is None else [ct_u]
     columns += [] if ct_v is None else [matrix_transpose(ct_v)]
@@ -389,7 +389,7 @@ def max_length(x):
 
 
 class LstsqResult(NamedTuple):
-    """What `lstsq` returns."""
+    """The result of `lstsq`."""
 
     x: object
     residuals: object

@@ -35,25 +35,25 @@ def fmod(x1, x2, /):
 
 @composite(kernel=None, numpy=("isposinf",), differentiable=False, samples=[case(_with_infinities), case(normal(2, 3))])
 def isposinf(x, /):
-    """Whether each element is +inf. x: real array."""
+    """Test whether each element is +inf. x: real array."""
     return logical_and(isinf(x), greater(x, 0))
 
 
 @composite(kernel=None, numpy=("isneginf",), differentiable=False, samples=[case(_with_infinities), case(normal(2, 3))])
 def isneginf(x, /):
-    """Whether each element is -inf. x: real array."""
+    """Test whether each element is -inf. x: real array."""
     return logical_and(isinf(x), less(x, 0))
 
 
 @composite(kernel=None, numpy=("isreal",), differentiable=False, samples=[case(normal(3)), case(_with_imaginary)])
 def isreal(x, /):
-    """Whether each element has the imaginary part 0."""
+    """Test whether each element has the imaginary part 0."""
     return equal(imag(x), 0)
 
 
 @composite(kernel=None, numpy=("iscomplex",), differentiable=False, samples=[case(normal(3)), case(_with_imaginary)])
 def iscomplex(x, /):
-    """Whether each element has an imaginary part other than 0."""
+    """Test whether each element has an imaginary part other than 0."""
     return logical_not(isreal(x))
 
 

@@ -195,7 +195,7 @@ def gammainc_da(a, x, /, order=1):
 
 
 def _quantile_slope(a, x):
-    """How the quantile x moves with a while its probability stays; 0 at the quantile 0."""
+    """Return the derivative of the quantile x by a at a fixed probability; 0 at the quantile 0."""
     at_zero = equal(x, 0)
     inside = where(at_zero, 1.0, x)
     return where(at_zero, 0.0, negative(divide(gammainc_da(a, inside), gamma_density(a, inside))))

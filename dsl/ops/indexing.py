@@ -195,7 +195,7 @@ def batched_index(size, x, arrays, batched, spec):
 
 
 def _advanced_place(ndim, spec):
-    """Where the axes of the index arrays stand in the result, and whether the arrays stand side by side.
+    """Find where the axes of the index arrays stand in the result, and whether the arrays stand side by side.
 
     Side by side they replace their axes in place; apart they come first (NumPy's rule, by which an ellipsis between
     them keeps them apart even if it stands for no axis).
@@ -340,7 +340,7 @@ index_add.rule("batch")(_write_batch(index_add))
 
 # ---------------------------------------------------------------------- what they read
 def _anywhere(x, arrays, spec):
-    """Where some positions are followed, they may be any along their axes: (function that gives all elements along these
+    """Take positions that are followed for any along their axes: (function that gives all elements along these
     axes the sum of them, arrays with 0 in place of such positions)."""
     axes, axis = [], 0
     left = iter(arrays)
@@ -357,7 +357,7 @@ def _anywhere(x, arrays, spec):
 
 
 def _axes_of(spec):
-    """How many axes of the array these parts of a spec are for."""
+    """Count the axes of the array that these parts of a spec are for."""
     return len(spec) - spec.count(None)
 
 

@@ -36,7 +36,7 @@ def _numbers_or(x, otherwise):
 
 
 def _count(x, axis, keepdims, dtype):
-    """How many elements are numbers."""
+    """Count the elements that are numbers."""
     return sum(astype(logical_not(isnan(x)), dtype=dtype), axis=axis, keepdims=keepdims)
 
 

@@ -63,7 +63,7 @@ broadcast_to.rule("transpose")([lambda ct, y, x, shape: sum_to(ct, shape_of(x))]
 
 
 def is_half(x):
-    """Whether x is of half precision, in which sums of many elements, and their number, are infinite."""
+    """Test whether x is of half precision, in which sums of many elements, and their number, are infinite."""
     return dtype_of(x).char == "e"
 
 
@@ -186,9 +186,9 @@ prod.rule("vjp")([prod_vjp])
 
 @reduction(differentiable=False, samples=[case(booleans(2, 3)), case(booleans(2, 3), axis=1, keepdims=True)])
 def all(x, /, axis=None, keepdims=False):
-    """Whether all elements over axes are true (non-zero)."""
+    """Test whether all elements over axes are true (non-zero)."""
 
 
 @reduction(differentiable=False, samples=[case(booleans(2, 3)), case(booleans(2, 3), axis=1, keepdims=True)])
 def any(x, /, axis=None, keepdims=False):
-    """Whether any element over axes is true (non-zero)."""
+    """Test whether any element over axes is true (non-zero)."""

@@ -145,7 +145,7 @@ _near = lambda rng: np.array([1.0, 1.0 + 1e-9, 1.1, np.nan, np.inf])
 
 @composite(differentiable=False, samples=[case(_near, _near), case(_near, 1.0), case(normal(2, 3), normal(3), atol=0.5)])
 def isclose(x, y, /, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether |x - y| <= atol + rtol |y|, element by element; infinities of one sign are close.
+    """Test whether |x - y| <= atol + rtol |y|, element by element; infinities of one sign are close.
 
     x, y: arrays or numbers that broadcast. equal_nan: whether NaN is close to NaN. Raises ShapeError.
     """
@@ -156,16 +156,16 @@ def isclose(x, y, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     return logical_or(close, logical_and(isnan(x), isnan(y))) if equal_nan else close
 
 
-def allclose(x: Any, y: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements of two arrays are close, a bool; see `isclose`. Lanes of `vmap` are split by it.
+def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Test whether all elements of two arrays are close, a bool; see `isclose`. Lanes of `vmap` are split by it.
 
     Raises ShapeError; ConcreteValueError in a trace.
     """
     return bool(all(isclose(asarray(x), asarray(y), rtol=rtol, atol=atol, equal_nan=equal_nan)))
 
 
-def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have the same shape and elements, a bool. Lanes of `vmap` are split by it.
+def array_equal(x, y, equal_nan=False):
+    """Test whether two arrays have the same shape and elements, a bool. Lanes of `vmap` are split by it.
 
     Raises ConcreteValueError in a trace.
     """
@@ -176,8 +176,8 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
     return bool(all(logical_or(same, logical_and(isnan(x), isnan(y))) if equal_nan else same))
 
 
-def array_equiv(x: Any, y: Any) -> bool:
-    """Whether two arrays broadcast to the same shape with the same elements, a bool. Raises as `array_equal` does."""
+def array_equiv(x, y):
+    """Test whether two arrays broadcast to the same shape with the same elements, a bool. Raises as `array_equal` does."""
     try:
         shape = broadcast_shapes("array_equiv", [asarray(x), asarray(y)])
     except ShapeError:

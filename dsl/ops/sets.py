@@ -53,7 +53,7 @@ class UniqueAll(NamedTuple):
 
 
 class _Different:
-    """Where in a sorted vector (or in sorted rows) new elements begin.
+    """A mask of the places in a sorted vector (or in sorted rows) where new elements begin.
 
     order: places that sort x; first: whether a sorted place begins a new element; places: the sorted places that do.
     """
@@ -186,7 +186,7 @@ def unique_all(x, /, size=None):
              case(integers(3), lambda rng: np.zeros((0,), int))],
 )  # fmt: skip
 def isin(x, test, /, assume_unique=False, invert=False):
-    """Whether each element of x is one of those of `test`; invert: whether it is none.
+    """Test whether each element of x is one of those of `test`; invert: whether it is none.
 
     x, test: arrays or numbers, also complex. assume_unique is there for NumPy's spelling. Raises DTypeError.
     """

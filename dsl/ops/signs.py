@@ -11,7 +11,7 @@ from .complex import astype, stop_gradient
 
 @elementwise(differentiable=False, c="signbit({0})", samples=[case(normal(3)), case(normal(2, 3)), case(normal())])
 def signbit(x, /):
-    """Whether the element's sign is minus, also that of -0.0 and NaN; boolean. x: real floating array."""
+    """Test whether the element's sign is minus, also that of -0.0 and NaN; boolean. x: real floating array."""
 
 
 @elementwise(

@@ -28,7 +28,7 @@ HERMITIAN = {"samples": "the matrices and their tangents must be Hermitian; test
 
 # ---------------------------------------------------------------------- Hermitian matrices
 class EighResult(NamedTuple):
-    """What `eigh` returns."""
+    """The result of `eigh`."""
 
     eigenvalues: object
     eigenvectors: object
@@ -113,7 +113,7 @@ eigvalsh.rule("depends")("ab->i")
 
 # ---------------------------------------------------------------------- general matrices
 class EigResult(NamedTuple):
-    """What `eig` returns."""
+    """The result of `eig`."""
 
     eigenvalues: object
     eigenvectors: object

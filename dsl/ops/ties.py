@@ -26,7 +26,7 @@ ROUNDING = 100  # how many times the rounding of a sum counts as 0
 
 
 def tied(s):
-    """Which pairs [i, j] of values, i ≠ j too, are equal up to rounding."""
+    """Find the pairs [i, j] of values, i ≠ j too, that are equal up to rounding."""
     n = shape_of(s)[-1]
     gaps = abs(stop_gradient(subtract(expand_dims(s, -2), expand_dims(s, -1))))
     size = stop_gradient(max(abs(s), axis=-1, keepdims=True))
@@ -48,14 +48,14 @@ def tied_pairs(s):
 
 
 def somewhere(here):
-    """Whether a mask holds somewhere, or may."""
+    """Test whether a mask holds somewhere, or may."""
     if [part for part in layers_of(here) if part.below is None]:  # a trace
         return True
     return bool(np.any(host_copy(bottom(here))))
 
 
 def counted(c, *given):
-    """Where the elements of matrices c, made of these arrays, are more than rounding."""
+    """Find where the elements of matrices c, made of these arrays, are more than rounding."""
     n = shape_of(c)[-1]
     size = sum([max(abs(x), axis=(-2, -1), keepdims=True) for x in given])
     return greater(abs(c), multiply(size, ROUNDING * n * np.finfo(real_dtype(dtype_of(c))).eps))
@@ -78,7 +78,7 @@ def lost_back(pairs, ct, columns, turn):
 
 
 def unsymmetric(c, *given):
-    """Where c, the cotangent of a turn inside of unitary matrices, is not Hermitian: only the rest of it acts on them."""
+    """Find where c, the cotangent of a turn inside of unitary matrices, is not Hermitian: only the rest of it acts on them."""
     return counted(subtract(c, adjoint(c)), *given)
 
 

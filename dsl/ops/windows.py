@@ -33,7 +33,7 @@ def pads(name, padding, space, window, strides, dilation):
 
 
 def positions(name, space, window, strides, dilation):
-    """How many windows fit along each axis. Raises ShapeError if none does."""
+    """Count the windows that fit along each axis. Raises ShapeError if none does."""
     out = tuple((n - (k - 1) * d - 1) // s + 1 for n, k, s, d in zip(space, window, strides, dilation))
     if min(out, default=1) < 1:
         raise ShapeError(f"{name}: a window of {list(window)} with dilation {list(dilation)} does not fit into {list(space)}")

@@ -115,7 +115,7 @@ def listed(name, shape):
 
 # ---------------------------------------------------------------------- keys used twice
 class _Watch:
-    """Which keys were drawn from (their bytes), each with the transformation in which that was; None: not watching."""
+    """The keys that were drawn from (their bytes), each with the transformation in which that was; None: not watching."""
 
     used = None
 
@@ -145,7 +145,7 @@ def _plain_keys(key):
 
 
 def _again(before, runs):
-    """Whether two uses belong to two passes of one `vmap`, which runs its function once per group of lanes."""
+    """Return whether two uses belong to two passes of one `vmap`, which runs its function once per group of lanes."""
     axes = lambda runs: {id(run.axis): run for run in runs if isinstance(run, LanesRun)}
     first, second = axes(before), axes(runs)
     return any(first[axis] is not second[axis] for axis in first.keys() & second.keys())

@@ -41,7 +41,7 @@ class Rules:
 
 
 class Context:
-    """What is known of a program's values: constants, and the equations so far."""
+    """The facts known of a program's values: constants, and the equations so far."""
 
     def __init__(self, program):
         self.constants, self.makers = dict(program.constants), {}
@@ -59,12 +59,12 @@ class Context:
 
 
 def fits(e, v):
-    """Whether the result of an equation can be v itself."""
+    """Return whether the result of an equation can be v itself."""
     return isinstance(v, Var) and v.aval == e.outputs[0].aval
 
 
 def equals(value, number):
-    """Whether a known value is this number, its sign included."""
+    """Return whether a known value is this number, its sign included."""
     if value is None or isa(value, (bool, np.bool_)):
         return False
     return value == number and np.signbit(np.real(value)) == np.signbit(number) and np.imag(value) == 0

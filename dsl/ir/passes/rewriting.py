@@ -35,7 +35,8 @@ def with_equations(program, equations, outputs, constants):
 
 
 def pure(e):
-    """Whether an equation may be left out, done once for twice, or done in advance: it acts on nothing, talks to nobody."""
+    """Return whether an equation may be left out, done once for twice, or done in advance: it acts on nothing, talks to
+    nobody."""
     return not e.op.card.collective and not e.op.card.acts(e.params)
 
 
