@@ -17,7 +17,8 @@ from ..dsl import multiply, not_equal
 from ..dsl.array_libraries import Scalar
 from ..dsl.avals import Aval, aval_of
 from ..dsl.ir.programs import Equation, Program, Var, evaluate, without_dead_code
-from ..dsl.layers.batching import concrete, lanes_of
+from ..dsl.layers.batching import lanes_of
+from ..dsl.layers.splitting import concrete
 from ..dsl.layers.tracing import Traced, TraceRun
 from ..dsl.mutation_checks import check_sealed
 from ..dsl.ops.arithmetic import masked_product

@@ -17,8 +17,8 @@ from ..ad.taylor.series import Series
 from ..dispatch import LaneSplitError, Layer, open_runs, snapshot
 from ..dsl import Batched, Replicated, Traced, broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
-from ..dsl.layers.batching import Split
-from ..dsl.layers.vmap import with_one_dtype
+from ..dsl.layers.mapped_outputs import with_one_dtype
+from ..dsl.layers.splitting import Split
 from ..dsl.ops.create import zeros_like
 from .checksums import layers
 from .errors import CollectiveError, CollectiveMismatch

@@ -29,8 +29,10 @@ from ..dispatch import LaneSplitError, LeakedLayerError, current_depth, is_conta
 from ..dsl import broadcast_to
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.axes import Axis, Stacked, enclosing_axes
-from ..dsl.layers.batching import Split
-from ..dsl.layers.vmap import MappedContainer, MappedInputs, map_lanes, title, with_one_dtype
+from ..dsl.layers.mapped_inputs import MappedContainer, MappedInputs
+from ..dsl.layers.mapped_outputs import with_one_dtype
+from ..dsl.layers.splitting import Split
+from ..dsl.layers.vmap import map_lanes, title
 from .agreement import CALLED, START, Restart, kinds_around, meet, transformations
 from .captured import reads, reads_given
 from .checksums import checksum

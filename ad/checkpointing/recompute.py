@@ -5,7 +5,7 @@ The parents of that node are all values on the record that the function read, ar
 
 from ...dispatch import Layer, LeakedLayerError, MutationError, snapshot, tree
 from ...dsl.avals import aval_of
-from ...dsl.layers.batching import Need, Split
+from ...dsl.layers.splitting import Need, Split
 from ..locks import may_go_on
 from ..reverse.nodes import PART, Joint
 from ..reverse.tape import Reverse, ReverseRun

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from ...dispatch import Layer, MutationError, Run, several, snapshot
 from ...dsl.avals import dtype_of
-from ...dsl.layers.batching import concrete
+from ...dsl.layers.splitting import concrete
 from ..reverse.depths import at_work, below_depth
 from .policies import checkpoint_name
 

@@ -6,7 +6,7 @@ from ...dispatch import Layer, Run, captured, check_level, check_runs, settled, 
 from ...dispatch.type_tests import set_class
 from ...dsl.avals import dtype_of
 from ...dsl.debug.conventions import look_for_lost, say
-from ...dsl.layers.batching import concrete
+from ...dsl.layers.splitting import concrete
 from ...dsl.ops.create import zeros_like
 from ..reverse.roots import keeping_roots
 from ..rules.buffer_reuse import computed

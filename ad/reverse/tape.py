@@ -14,7 +14,7 @@ from ...dsl import add
 from ...dsl.avals import dtype_of
 from ...dsl.axes import in_lanes
 from ...dsl.debug.conventions import look_for_lost
-from ...dsl.layers.batching import concrete
+from ...dsl.layers.splitting import concrete
 from ...dsl.mutation_checks import watching
 from ...dsl.ops.create import zeros_like
 from ..rules.by_type import implementation, one_each, opted_out, reverse_typed

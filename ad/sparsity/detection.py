@@ -16,7 +16,7 @@ import numpy as np
 
 from ...dispatch import Layer, Run, StructureError, check_runs, settled, several, snapshot, step_into, tree
 from ...dsl.avals import dtype_of, shape_of
-from ...dsl.layers.batching import concrete
+from ...dsl.layers.splitting import concrete
 from ..derived import slope
 from ..inputs import as_inputs, chosen, inexact, is_function, title
 from ..rules.from_cards import constant, differentiable, unshared

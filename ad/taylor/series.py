@@ -10,7 +10,7 @@ import sys
 
 from ...dispatch import Layer, Run, check_runs, settled, several, snapshot
 from ...dsl.avals import dtype_of
-from ...dsl.layers.batching import concrete
+from ...dsl.layers.splitting import concrete
 from ..rules.from_cards import constant, differentiable, unfollowed
 from .rules import Coefficients, growth
 

@@ -11,7 +11,7 @@ from ..avals import UNKNOWN, Aval, dtype_of, shape_of
 from ..card import opaque
 from ..ir.programs import evaluate
 from ..ir.source import tuple_of
-from ..layers.batching import concrete
+from ..layers.splitting import concrete
 from ..layers.tracing import in_trace
 from ..ops.arithmetic import maximum, minimum
 from ..ops.complex import astype

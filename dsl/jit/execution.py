@@ -9,7 +9,7 @@ from ...dispatch.errors import PerformanceWarning
 from ..array_libraries import Scalar
 from ..ir.pass_selection import using
 from ..ir.programs import Var
-from ..layers.batching import concrete
+from ..layers.splitting import concrete
 from ..layers.tracing import Traced
 from .arguments import Static, is_array, objects_among
 from .captured_arrays import Adoption, NotFollowed

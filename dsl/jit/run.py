@@ -15,7 +15,7 @@ from ..avals import infer
 from ..ir.failures import may_fail
 from ..ir.passes.rewriting import single
 from ..ir.programs import Var, same_step
-from ..layers.batching import concrete
+from ..layers.splitting import concrete
 from ..layers.tracing import Traced, TraceRun, identity
 from ..layers.weak_types import operator_of
 from ..ops.effects import same_function

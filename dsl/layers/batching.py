@@ -5,7 +5,6 @@ it came out of a collective: mixed with batched values, its cotangents are summe
 """
 
 import math
-import zlib
 
 import numpy as np
 
@@ -17,51 +16,17 @@ from ...dispatch import (
     check_runs,
     layers_of,
     open_runs,
-    refuse,
     several,
     snapshot,
 )
-from ..array_libraries import asarray_like, host_copy
-from ..avals import check_lanes, dtype_of, is_number, ndim_of, shape_of
+from ..array_libraries import asarray_like
+from ..avals import check_lanes, dtype_of, is_number, shape_of
 from ..axes import Stacked, find_axis
 from ..ops.create import arange_like
-from ..ops.indexing import index
-from ..ops.shape import broadcast_to, concatenate
-from ..ops.sorting import argsort
+from ..ops.shape import broadcast_to
 from .batch_rules import batch_rule
 from .effect_log import Happened, recalled
-
-PATIENCE, TURNS = 100, 500  # a map without lanes answers no so many times, then yes, so many turns in all
-
-
-class Split(BaseException):
-    """Lanes disagree on an answer that Python needs. Not an Exception, so that user code does not catch it."""
-
-    def __init__(self, run, groups):
-        self.run, self.groups = run, groups
-
-
-class Need(BaseException):
-    """A part of the lanes reached a collective; `value` is its contribution, a `Stacked`."""
-
-    def __init__(self, run, signature, value, perform):
-        self.run, self.signature, self.value, self.perform = run, signature, value, perform
-
-
-def show(signature):
-    """A collective's signature as text."""
-    name, shape, dtype = signature
-    return f"{name} of {dtype or 'number'}{list(shape)}"
-
-
-def fits(signature, other):
-    """Return whether two parts of the lanes mean the same collective; a Python number takes any dtype."""
-    return signature[:2] == other[:2] and (signature[2] == other[2] or None in (signature[2], other[2]))
-
-
-def lane_numbers(lanes):
-    """The numbers of some lanes as a list; under jit it is told, and what it records holds for these lanes alone."""
-    return concrete(lanes).tolist() if isinstance(lanes, Layer) else lanes
+from .splitting import Need, answer_of_lanes, concrete, fits, lane_numbers, show
 
 
 class LanesRun(Run):
@@ -200,16 +165,6 @@ class LanesRun(Run):
             x = np.asarray(x, np.result_type(x, dtype_of(self.example)) if follows else None)[()]
         return _followed(x, [run for run in inside if (lanes if isinstance(run, LanesRun) else inexact)])
 
-    def undetermined(self, answers):
-        """An answer where there are no lanes: no for a while, so that `while c` ends, then yes, for `while not c`."""
-        turn, self.asked = self.asked // PATIENCE, self.asked + 1
-        if turn >= TURNS:
-            raise LaneSplitError(
-                f"{self.name}: no lanes: the path is undetermined, and neither answer ends the loop; use where, or map "
-                "at least one lane"
-            )
-        return np.full(answers.shape[1:], turn % 2 and answers.dtype.kind == "b", answers.dtype)
-
 
 def _followed(x, runs):
     """x as a value of all these runs, deepest first."""
@@ -247,36 +202,6 @@ class _Lanes(Layer):
 
     def __repr__(self):
         return f"{type(self).__name__}({self.dtype}{list(self.shape)})"
-
-
-def _asked_by_jit(x):
-    """Return whether an answer of x is one that jit records."""
-    while isinstance(x, Layer) and x.below is not None:
-        x = x.below
-    return isinstance(x, Layer) and getattr(x.run, "answers", False) and not x.run.performs
-
-
-def _leave_jit(x):
-    """Have a trace of jit that holds x go on eagerly: what it records of one process' lanes may not hold for another's."""
-    for part in layers_of(x):
-        if _asked_by_jit(part) and part.below is None:
-            part.run.be_eager(
-                "Python asks for values of lanes that lie on several processes, each of which may go another way; use "
-                "polyad.where or polyad.cond"
-            )
-
-
-def concrete(x):
-    """x as a plain NumPy array, through all layers: what Python's `if` and indices ask for.
-
-    x: an array, a number or a value that transformations follow. For `concrete` of a `polyad.Layer`, which returns that of the
-    value below. Raises ConcreteValueError where there is no single number, as in a program.
-
-    >>> import numpy as np, polyad as pa
-    >>> pa.concrete(2.0)
-    array(2.)
-    """
-    return x.concrete() if isinstance(x, Layer) else host_copy(x)
 
 
 class Replicated(_Lanes):
@@ -342,40 +267,7 @@ class Batched(_Lanes):
         return shape_of(self.value)[1:]
 
     def concrete(self):
-        """The one answer of all lanes, or a Split into the groups that agree."""
-        if ndim_of(self.value) == 1 and self.run.size > 1 and not self.run.axis.spans_processes and _asked_by_jit(self.value):
-            return self._in_order()
-        if self.run.axis.spans_processes:
-            _leave_jit(self.value)
-        answers = concrete(self.value)
-        if len(answers) == 0:
-            return self.run.undetermined(answers)
-        if answers.dtype.kind in "fc":
-            refuse(self, "the value", "lanes can be split by booleans and integers only, such as x.astype(int)")
-        rows = answers.reshape(len(answers), -1)
-        groups = {}
-        for lane, row in enumerate(map(bytes, np.ascontiguousarray(rows))):
-            groups.setdefault(row, []).append(lane)
-        if len(groups) == 1:
-            axis = self.run.axis
-            if axis.spans_processes:
-                axis.answers = zlib.crc32(row + b";", axis.answers)
-            return answers[0]
-        raise Split(self.run, list(groups.values()))
-
-    def _in_order(self):
-        """As `concrete` under jit, which asks for the answers in their order, and for that of the first lane: so what is
-        recorded holds wherever as many lanes give each answer."""
-        if self.dtype.kind in "fc":
-            refuse(self, "the value", "lanes can be split by booleans and integers only, such as x.astype(int)")
-        order = argsort(self.value)
-        first, *answers = concrete(concatenate([self.value[:1], index(self.value, order, spec=("array",))]))
-        answers = np.asarray(answers)
-        ends = [0, *np.flatnonzero(answers[1:] != answers[:-1]) + 1, len(answers)]
-        groups = [(answers[a] != first, order[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
-        if len(groups) == 1:
-            return first
-        raise Split(self.run, [lanes for _, lanes in sorted(groups, key=lambda group: group[0])])
+        return answer_of_lanes(self)
 
     @classmethod
     def target(cls, generic, types):
