@@ -95,9 +95,12 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
 
     # memory: with which values it shares elements, kept by dsl/aliasing.py; root: of what it is the root, by dsl/roots.py
     __slots__ = ("__weakref__", "memory", "root")
-    state = ()  # the slots that make up the value
-    restate = None  # function(self, other): take over the other's slots
-    holds = None  # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
+    run: Any
+    below: Any
+    state: tuple[str, ...] = ()  # the slots that make up the value
+    restate: Any = None  # function(self, other): take over the other's slots
+    # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
+    holds: str | None = None
     only_arrays = False  # whether what it holds is never a Python number, which has no dtype: then they are asked directly
     depth = 0
     classes: Any = None  # per kind: depth -> class

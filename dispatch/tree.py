@@ -167,7 +167,7 @@ def reduce(function: Callable[[Any, Any], Any], tree: Any, *initial: Any, is_lea
     return functools.reduce(function, leaves(tree, is_leaf), *initial)
 
 
-def all(tree, is_leaf=None):
+def all(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Return whether all leaves are true; of an empty tree they are."""
     return builtins.all(leaves(tree, is_leaf))
 

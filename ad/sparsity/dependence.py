@@ -15,7 +15,7 @@ from ...dispatch import Layer, MissingRuleError
 from ...dsl import vmap
 from ...dsl.array_libraries import host_copy
 from ...dsl.avals import dtype_of, is_number, reduced_axes, shape_of
-from ...dsl.layers.batching import concrete
+from ...dsl.layers.splitting import concrete
 from ...dsl.ops.create import ones_like, zeros_like
 from ..forward.rules import forward_rule
 from ..reverse.tape import rule_for, transpose

@@ -17,7 +17,7 @@ from ...dispatch.annotations import P
 from ...dsl import concatenate, getitem, ravel, vmap
 from ...dsl.array_libraries import asarray_like
 from ...dsl.avals import dtype_of, shape_of
-from ...dsl.layers.batching import concrete
+from ...dsl.layers.splitting import concrete
 from ...dsl.ops.create import zeros_like
 from ..inputs import inexact, title
 from ..sweeps import push, record, tangent_of

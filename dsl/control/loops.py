@@ -12,7 +12,7 @@ from ..avals import Aval, aval_of, dtype_of, is_number, shape_of
 from ..card import opaque
 from ..ir.programs import Var, evaluate
 from ..ir.source import tuple_of
-from ..layers.batching import concrete
+from ..layers.splitting import concrete
 from .carries import Carry
 from .lifting import fixpoint
 from .loop_gradients import forward_steps

@@ -19,9 +19,10 @@ from ...dispatch import (
 )
 from ..array_libraries import asarray_like
 from ..axes import Axis
-from .batching import LanesRun, Need, Split, fits, lane_numbers, show
+from .batching import LanesRun
 from .mapped_inputs import MappedInputs, pick
 from .mapped_outputs import Outputs, flatten_outputs, merge_parts
+from .splitting import Need, Split, fits, lane_numbers, show
 from .unkeyed_draws import looked_at
 
 if TYPE_CHECKING:

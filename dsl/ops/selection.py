@@ -156,7 +156,7 @@ def isclose(x, y, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     return logical_or(close, logical_and(isnan(x), isnan(y))) if equal_nan else close
 
 
-def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(x: Any, y: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Test whether all elements of two arrays are close, a bool; see `isclose`. Lanes of `vmap` are split by it.
 
     Raises ShapeError; ConcreteValueError in a trace.
@@ -164,7 +164,7 @@ def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
     return bool(all(isclose(asarray(x), asarray(y), rtol=rtol, atol=atol, equal_nan=equal_nan)))
 
 
-def array_equal(x, y, equal_nan=False):
+def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
     """Test whether two arrays have the same shape and elements, a bool. Lanes of `vmap` are split by it.
 
     Raises ConcreteValueError in a trace.
@@ -176,7 +176,7 @@ def array_equal(x, y, equal_nan=False):
     return bool(all(logical_or(same, logical_and(isnan(x), isnan(y))) if equal_nan else same))
 
 
-def array_equiv(x, y):
+def array_equiv(x: Any, y: Any) -> bool:
     """Test whether two arrays broadcast to the same shape with the same elements, a bool. Raises as `array_equal` does."""
     try:
         shape = broadcast_shapes("array_equiv", [asarray(x), asarray(y)])
