@@ -26,6 +26,8 @@ from .jacobians import gvp, hessian, hvp, jacfwd, jacobian, jacrev
 from .linear import linear_transpose, linearize
 from .checkpointing.policies import checkpoint_name
 from .reverse.tape import Reverse
+from .reverse import targets as reverse_targets
+from .forward import targets as forward_targets
 from .sparsity.matrices import sparse_hessian, sparse_jacobian
 from .sparsity.detection import Pattern, hessian_sparsity, jacobian_sparsity
 from .styles.gradient_tape import Tape

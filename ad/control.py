@@ -16,8 +16,8 @@ from ..dsl.ops.create import zeros_like
 from .forward.duals import Dual, ForwardRun
 from .reverse.nodes import Joint
 from .reverse.tape import Reverse, ReverseRun, several_values
+from .reverse.walk import nan_safe_walk
 from .rules.from_cards import match_cotangent
-from .sweeps import walked
 
 
 class ForwardLift(Lift):
@@ -171,7 +171,7 @@ def _joint(program, mine, at_least, steps=None):
         cts = iter(flat[n:])
         seeds = [(index, next(cts)) for (_, index), f in zip(pairs, followed, strict=True) if f]
         seeds = [(i, ct) for i, ct in seeds if i is not None]
-        found = walked(lambda: run.walk_back(seeds, sum(mine)), lambda: not run.required)
+        found = nan_safe_walk(lambda: run.walk_back(seeds, sum(mine)), lambda: not run.required)
         given = [x for x, m in zip(flat, mine, strict=False) if m]
         full = lambda ct, x: zeros_like(x) if ct is None else match_cotangent(ct, x, x, program.name)
         return [*[y for y, _ in pairs], *map(full, found, given)]

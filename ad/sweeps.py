@@ -5,22 +5,17 @@ import itertools
 
 import numpy as np
 
-from ..dispatch import Layer, StructureError, as_tangent, describe, innermost_run, is_container, isa, open_runs, tree, watchers
+from ..dispatch import Layer, StructureError, as_tangent, describe, is_container, isa, tree
 from ..dispatch.containers import is_linear, rebuild
 from ..dsl.avals import dtype_of
 from ..dsl.axes import enclosing_axes
-from ..dsl.debug.nans import checking
-from ..dsl.layers.tracing import Traced, TraceRun
 from .forward.duals import ForwardRun
 from .inputs import NoTangent, fitted, inexact, inputs_of, is_function, made_of_arrays, scalar, split_aux, zero
 from .locks import owner_of, resumable, walk_alone
 from .reverse.tape import ReverseRun
+from .reverse.walk import nan_safe_walk
 from .rules.buffer_reuse import begin
 from .rules.from_cards import match_dtype
-from .rules.nan_safe import Once, carefully, may_repeat
-from .rules.residuals import parts_of
-
-FEW = 4096  # elements, up to which a reduction costs more for the call than for the data
 
 
 def results_of(run, f, seen, has_aux):
@@ -122,54 +117,6 @@ def record(name, f, positions, primals, has_aux=False):
     return Pullback(name, run, inputs, followed, outputs, shape), aux
 
 
-def walked(walk, again):
-    """The cotangents of a walk back, `walk()`: by plain products; where those lost something, by the careful ones.
-
-    again: () -> whether it may be walked a second time.
-    """
-    if watchers and checking() and again():  # debug_nans looks for NaN that stay
-        return carefully(walk)
-    if innermost_run() is not None and any([isinstance(run, TraceRun) for run in open_runs()]):
-        return carefully(walk)  # in a trace there are no numbers to ask
-    token = may_repeat.set(again)
-    try:
-        cts = walk()
-        for ct in cts:
-            if _has_nan(ct):
-                break
-        else:
-            return cts
-        if not again():
-            return cts
-    except Once:
-        pass
-    finally:
-        may_repeat.reset(token)
-    return carefully(walk)
-
-
-def _has_nan(x):
-    """Return whether a cotangent, a value of layers too, has NaN somewhere; a trace does not ask."""
-    kind = type(x)
-    if kind is np.float64:
-        return x != x
-    if kind is np.ndarray:
-        if not x.size:
-            return False
-        # NaN if there is one, in one pass without a temporary; of few elements the first way takes a third of the time
-        least = x.item(x.argmin()) if x.size < FEW else np.minimum.reduce(x, axis=None)
-        return bool(least != least)
-    if isinstance(x, Traced):
-        return False
-    if parts_of(x):
-        return any([_has_nan(part) for part in parts_of(x)])
-    if isinstance(x, Layer):
-        return any([_has_nan(part) for part in x.parts()])
-    if isa(x, np.generic):
-        return bool(x != x)
-    return hasattr(x, "__array_namespace__") and bool(x.__array_namespace__().any(x != x))
-
-
 class Pullback:
     """The reverse function of one evaluation; call it with a cotangent of the value.
 
@@ -213,9 +160,9 @@ class Pullback:
 
     def _walked(self, walk):
         if not resumable.data:  # hot
-            return walked(walk, self._alone)
+            return nan_safe_walk(walk, self._alone)
         with walk_alone(self.run):
-            return walked(walk, self._alone)
+            return nan_safe_walk(walk, self._alone)
 
     def _alone(self):
         """Return whether no other process may have to take part in the walk; else it must not depend on the numbers here."""

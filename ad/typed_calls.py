@@ -17,7 +17,7 @@ from ..dsl.layers.tracing import Traced, TraceRun
 from .forward.duals import ForwardRun
 from .forward.rules import forward_rule
 from .inputs import NoTangent, inexact
-from .reverse.tape import pulled, rule_for, transpose
+from .reverse.rules import pulled, rule_for, transpose
 from .rules.by_type import one_each, opted_out, typed_rule, without_derivative
 from .rules.from_cards import match_tangent, vjp_rule
 from .spaces import cotangent_leaves, in_space, tangent_leaves

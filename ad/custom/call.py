@@ -27,9 +27,10 @@ from ..forward.duals import Dual
 from ..inputs import inexact
 from ..reverse.depths import below_depth
 from ..reverse.nodes import Joint
-from ..reverse.tape import Reverse, ReverseRun, several_values, transpose
+from ..reverse.rules import transpose
+from ..reverse.tape import Reverse, ReverseRun, several_values
+from ..reverse.walk import nan_safe_walk
 from ..rules.from_cards import match_tangent
-from ..sweeps import walked
 from .batched_call import MappedCall, ReadsDeeper, reads_outside
 
 
@@ -169,7 +170,7 @@ def _pushed_by_reverse(call, dxs, xs, cls, below):
     places = [between.unwrap(c)[1] for c in found]
     seeds = [(p, dx) for p, dx in zip(places, dxs, strict=True) if p is not None and dx is not None]
     walk = lambda: between.walk_back(seeds, sum(c is not None for c in cts))
-    tangents = iter(walked(walk, lambda: not between.required))
+    tangents = iter(nan_safe_walk(walk, lambda: not between.required))
     return ys, [None if c is None else next(tangents) for c in cts]
 
 

@@ -1,19 +1,13 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
-from functools import partial
 
-from ...dispatch import Layer, Run, captured, check_level, check_runs, settled, several, snapshot
+from ...dispatch import Layer, Run, settled, snapshot
 from ...dispatch.type_tests import set_class
 from ...dsl.avals import dtype_of
-from ...dsl.debug.conventions import look_for_lost, say
+from ...dsl.debug.conventions import say
 from ...dsl.layers.splitting import concrete
 from ...dsl.ops.create import zeros_like
-from ..reverse.roots import keeping_roots
-from ..rules.buffer_reuse import computed
-from ..rules.from_cards import constant, differentiable, match_tangent, unfollowed
-from .rules import forward_rule
-from .shared_derivatives import shares, sharing
-from .specialized import pushed
+from ..rules.from_cards import constant, differentiable
 
 
 class Dual(Layer):
@@ -32,46 +26,7 @@ class Dual(Layer):
     def concrete(self):
         return concrete(self.primal)
 
-    @classmethod
-    def target(cls, generic, types):
-        return keeping_roots(cls, generic, types.index(cls), cls._target(generic, types))
-
-    @classmethod
-    def _target(cls, generic, types):
-        spread = generic.spread
-        mine = [t is cls for t in types]
-        whose = mine.index(True)
-        if not differentiable(generic) and not generic.rules:
-            return captured(generic, whose, unfollowed(cls, generic, types))
-        rule = forward_rule(generic)
-        loses = "lost_ahead" in generic.card.rules
-        made = partial(computed, generic.function) if generic.arity in (1, 2) and not generic.params else spread
-
-        def run(*args, **params):
-            r = args[whose].run
-            check_runs(r, args, cls)
-            xs = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
-            y = spread(*xs, **params) if params else made(*xs)
-            if args[whose].tangent is None:  # within a slope that is shared
-                return y
-            dy = rule(tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)]), y, *xs, **params)
-            if dy is None:
-                return y
-            check_level(generic, dy, cls)
-            if isinstance(y, tuple):
-                parts = [part(v, t, r) for v, t in zip(y, dy, strict=True)]
-                if loses:
-                    dxs = tuple([a.tangent if m else None for a, m in zip(args, mine, strict=True)])
-                    unread(parts, lambda: look_for_lost(generic, "lost_ahead", dxs, y, xs, params))
-                return several(y, parts)
-            return cls(y, match_tangent(dy, y, generic.name), r)
-
-        def part(v, t, r):
-            return v if t is None else cls(v, match_tangent(t, v, generic.name), r)
-
-        target = sharing(cls, generic, run) if shares(generic) else run
-        quick = pushed(generic, mine)
-        return quick(target, cls) if quick else captured(generic, whose, target)
+    target = None  # classmethod(generic, types), put here by targets.py, which is built on this page
 
 
 class Unread(Dual):

@@ -5,6 +5,7 @@ from ...dispatch.callers import caller
 from ...dsl.debug.nans import watched_rule
 from .mutation_checks import readers
 from .nodes import PART
+from .walk import walk
 
 
 class Origin:
@@ -43,7 +44,7 @@ def _origin(innermost):
 def watched_walk(run, seeds, inputs):
     """The walk back while calls are watched: each rule is a step, and under `debug_nans` is looked at."""
     with stepping("walk", run.name, open=True):
-        return run.walk(WatchedTape(run.tape, getattr(run, "origins", None) or {}), seeds, inputs)
+        return walk(run, WatchedTape(run.tape, getattr(run, "origins", None) or {}), seeds, inputs)
 
 
 def _reader(rule):

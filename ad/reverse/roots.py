@@ -9,10 +9,11 @@ from ...dsl.roots import Root, equal, root_of
 from .nodes import Joint
 
 
-def keeping_roots(cls, generic, whose, target):
-    """The target of an operation at a layer that follows derivatives, where the operation makes a root or something of one;
-    else the target itself. args[whose] is a value of the layer. A target may have `asking`: a function
-    of what is to be called where the run has roots, which gives one that sees to it."""
+def keeping_roots(cls, generic, whose, make):
+    """The target of an operation at a layer that follows derivatives. args[whose] is a value of the layer. make: function that
+    gives the target; its argument is what is to be called where the run has roots, if the operation makes one or something of
+    one, else None."""
+    target = make(None)
     makes, uses = generic.card.rules.get("root"), generic.card.rules.get("of_root")
     if makes is None and uses is None:
         return target
@@ -43,17 +44,7 @@ def keeping_roots(cls, generic, whose, target):
         lower = [a.below if type(a) is cls else a for a in args]
         return with_slopes_of(generic.spread(*lower, **params), root)
 
-    if makes is not None or generic.variadic is not None:
-        return look
-    # hot: as long as there is no root
-    asking = getattr(target, "asking", None)
-    if asking is not None:
-        return asking(look)
-    if generic.arity == 2:
-        if whose:
-            return lambda x, y: look(x, y) if y.run.rooted else target(x, y)
-        return lambda x, y: look(x, y) if x.run.rooted else target(x, y)
-    return lambda x, **params: look(x, **params) if x.run.rooted else target(x, **params)
+    return look if makes is not None else make(look)  # hot: as long as there is no root
 
 
 def same_rule(a, b):

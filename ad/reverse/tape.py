@@ -1,43 +1,25 @@
-"""Reverse mode: values that record, per operation, how a cotangent goes back; and the walk back over the record.
+"""Reverse mode: values that record, per operation, how a cotangent goes back.
 
 The record (tape) is a list of nodes `(vjp, xs, y, parent)`, or `(vjps, xs, y, parents)` where several arguments are followed:
 the function of the cotangent, and the place of the argument's own node. In place of the tuple of functions may stand an object
-that hands the cotangent on by itself (nodes.py). Values are unwrapped on it: the walk can be differentiated and traced itself.
+that hands the cotangent on by itself (nodes.py). Values are unwrapped on it: the walk back over it (walk.py) can be
+differentiated and traced itself.
 """
 
 from functools import partial
 
-from numpy import float64, ndarray
+from numpy import ndarray
 
-from ...dispatch import Layer, MissingRuleError, Run, captured, check_runs, settled, several, snapshot, watchers
-from ...dsl import add
+from ...dispatch import Layer, Run, settled, several, snapshot, watchers
 from ...dsl.avals import dtype_of
-from ...dsl.axes import in_lanes
-from ...dsl.debug.conventions import look_for_lost
 from ...dsl.layers.splitting import concrete
 from ...dsl.mutation_checks import watching
-from ...dsl.ops.create import zeros_like
-from ..rules.by_type import implementation, one_each, opted_out, reverse_typed
-from ..rules.from_cards import (
-    constant,
-    differentiable,
-    joint_rule,
-    jvp_rule,
-    match_cotangent,
-    match_tangent,
-    matched,
-    nothing,
-    reads_values,
-    unfollowed,
-    vjp_rule,
-)
-from ..rules.ownership import Own
-from ..rules.residuals import LARGE, elements, leaner, total
-from .indexing import selection
-from .mutation_checks import readers, watched
-from .nodes import PART, Joint
+from ..rules.from_cards import constant
+from .mutation_checks import watched
+from .nodes import PART
 from .provenance import noting, watched_walk
-from .roots import keeping_roots, same_node
+from .roots import same_node
+from .walk import walk
 
 
 class Reverse(Layer):
@@ -59,201 +41,7 @@ class Reverse(Layer):
     def made_as(self, other, alike):
         return same_node(self.run.tape, self.index, other.index, alike) and alike(self.value, other.value)
 
-    @classmethod
-    def target(cls, generic, types):
-        return keeping_roots(cls, generic, types.index(cls), cls._target(generic, types))
-
-    @classmethod
-    def _target(cls, generic, types):
-        mine = [t is cls for t in types]
-        if generic.rules:
-            return captured(generic, mine.index(True), _general(cls, generic, mine))
-        if not differentiable(generic):
-            return captured(generic, mine.index(True), unfollowed(cls, generic, types))
-        if "accumulate" in generic.card.rules and mine[0] and not any(mine[1:]):
-            return selection(cls, generic, rule_for(generic, 0), len(types) == 1)
-        plain = not generic.params and generic.card.kind != "opaque"  # which may give several results
-        if plain and generic.arity == 2:
-            return _binary(cls, generic, types)
-        if len(types) == 1 and generic.card.kind != "opaque":
-            return _single(cls, generic)
-        return captured(generic, mine.index(True), _general(cls, generic, mine))
-
-
-def _binary(cls, generic, types, look=None, made=None):
-    """Two arrays and no parameters: `_general` in three forms, since lists of arguments would make the gradient of small
-    operations 1.7 times as slow. look: see `keeping_roots`; made: its rules, the same ones with and without."""
-    op = generic.function
-    first, second = [t is cls for t in types]
-    # a Python number changes neither shape nor, if it is no complex one, dtype
-    same_space = generic.card.partials is not None and (types[0] in (int, float) or types[1] in (int, float))
-    rules = lambda large: tuple([rule_for(generic, i, same_space, large) if t is cls else None for i, t in enumerate(types)])
-    made = made or (rules(False), rules(True), leaner(generic, [i for i, t in enumerate(types) if t is cls], 2))
-    vjps, large, lean = made
-    if not second:
-        vjp = vjps[0]
-
-        def run(x, y):
-            r = x.run
-            if r.inner is not None:
-                return r.inner.capture(generic, (x, y), {})
-            if look is not None and r.rooted:
-                return look(x, y)
-            v = x.value
-            z = op(v, y)
-            if (z.size if type(z) is ndarray else 0 if type(z) is float64 else elements(z)) >= LARGE:
-                r.append((large[0], *lean((v, y), z), x.index))
-            else:
-                r.append((vjp, (v, y), z, x.index))
-            return cls(z, r, len(r.tape) - 1)
-
-    elif not first:
-        vjp = vjps[1]
-
-        def run(x, y):
-            r = y.run
-            if r.inner is not None:
-                return r.inner.capture(generic, (x, y), {})
-            if look is not None and r.rooted:
-                return look(x, y)
-            v = y.value
-            z = op(x, v)
-            if (z.size if type(z) is ndarray else 0 if type(z) is float64 else elements(z)) >= LARGE:
-                r.append((large[1], *lean((x, v), z), y.index))
-            else:
-                r.append((vjp, (x, v), z, y.index))
-            return cls(z, r, len(r.tape) - 1)
-
-    else:
-
-        def run(x, y):
-            r = x.run
-            if y.run is not r:
-                raise r.foreign(y.run)
-            if r.inner is not None:
-                return r.inner.capture(generic, (x, y), {})
-            if look is not None and r.rooted:
-                return look(x, y)
-            v, w = x.value, y.value
-            z = op(v, w)
-            if (z.size if type(z) is ndarray else 0 if type(z) is float64 else elements(z)) >= LARGE:
-                r.append((large, *lean((v, w), z), (x.index, y.index)))
-            else:
-                r.append((vjps, (v, w), z, (x.index, y.index)))
-            return cls(z, r, len(r.tape) - 1)
-
-    run.asking = partial(_binary, cls, generic, types, made=made)
-    return run
-
-
-def _single(cls, generic, look=None, made=None):
-    """One array and parameters: `_general` without lists of arguments and rules, for speed as `_binary`."""
-    spread, known, required = generic.spread, generic.table, generic.card.collective
-    bare = not generic.params and not generic.keywords
-    same_space = generic.card.partials is not None and bare
-    made = made or (rule_for(generic, 0, same_space), rule_for(generic, 0, same_space, large=True), leaner(generic, [0], 1))
-    rule, large, lean = made
-    converts = "dtype" in generic.params  # possibly to integers
-
-    def simple(x):
-        r = x.run
-        if r.inner is not None:
-            return r.inner.capture(generic, (x,), {})
-        if look is not None and r.rooted:
-            return look(x)
-        v = x.value
-        y = spread(v)
-        if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
-            r.append((large, *lean((v,), y), x.index))
-        else:
-            r.append((rule, (v,), y, x.index))
-        return cls(y, r, len(r.tape) - 1)
-
-    simple.asking = partial(_single, cls, generic, made=made)
-    if bare and not required:
-        return simple
-
-    def run(x, **params):
-        r = x.run
-        if r.inner is not None:
-            return r.inner.capture(generic, (x,), params)
-        if look is not None and r.rooted:
-            return look(x, **params)
-        v = x.value
-        target = known.get(type(v))  # as the operation's entry has it, whose parameters are complete already
-        y = spread(v, **params) if target is None else target(v, **params)
-        if converts and params["dtype"] is not None and dtype_of(y).kind not in "fc":  # nothing to follow
-            return y
-        if (v.size if type(v) is ndarray else 0 if type(v) is float64 else elements(v)) >= LARGE:
-            r.append((partial(large, **params) if params else large, *lean((v,), y), x.index))
-        else:
-            r.append((partial(rule, **params) if params else rule, (v,), y, x.index))
-        if required:
-            r.required.append(len(r.tape) - 1)
-        return cls(y, r, len(r.tape) - 1)
-
-    run.asking = simple.asking
-    return run
-
-
-def _general(cls, generic, mine):
-    spread = generic.spread
-    places = [i for i, m in enumerate(mine) if m]
-    rules = _rules(generic, places)
-    required = generic.card.collective
-    lean = leaner(generic, places, len(mine))
-
-    def run(*args, **params):
-        r = args[places[0]].run
-        check_runs(r, args, cls)
-        xs = tuple([a.value if m else a for a, m in zip(args, mine, strict=True)])
-        y = spread(*xs, **params)
-        several_results = isinstance(y, tuple)
-        if not several_results and dtype_of(y).kind not in "fc":  # converted to integers: nothing to follow
-            return y
-        r.append((rules(params), *lean(xs, y), tuple([args[i].index for i in places])))
-        if several_results:
-            return several_values(cls, r, y)
-        if required and (required is True or required(params)):
-            r.required.append(len(r.tape) - 1)
-        return cls(y, r, len(r.tape) - 1)
-
-    return run
-
-
-def _rules(generic, places, by_type=True):
-    """A function of the parameters that gives the rules of a node, for the arrays at these places."""
-    together = reverse_by_type(generic, places) if generic.rules and by_type else joint_rule(generic, places)
-    if together is None and generic.arity is None and vjp_rule(generic, places[0]) is None:
-        together = _transposed(generic, places)
-    if together is not None:
-        if reads_values(generic, places[0]):
-            readers[together] = generic.name
-        return lambda params: Joint(partial(together, **params) if params else together)
-    rules = tuple([rule_for(generic, i) for i in places])
-    return lambda params: tuple([partial(rule, **params) for rule in rules]) if params else rules
-
-
-def reverse_by_type(generic, places):
-    """One rule for the arrays at these places: that for the types of what it meets, else the card's."""
-
-    def pull(ct, y, *xs, **params):
-        rule, forward = reverse_typed(generic, xs)
-        if rule is opted_out:
-            cts = pulled(generic.name, lambda *xs: implementation(generic, xs)(*xs, **params), xs, ct)
-            return [cts[i] for i in places]
-        found = NotImplemented if rule is None else rule(ct, y, *xs, **params)
-        if found is not NotImplemented:
-            found = one_each(found, xs, f"{generic.name}.vjp")
-            return [match_cotangent(found[i], y, xs[i], generic.name, i) for i in places]
-        if forward is not None:
-            return _transposed(generic, places, forward)(ct, y, *xs, **params)
-        if not differentiable(generic):
-            return [None] * len(places)
-        rules = _rules(generic, places, by_type=False)(params)
-        return rules.rule(ct, y, *xs) if isinstance(rules, Joint) else [rule(ct, y, *xs) for rule in rules]
-
-    return pull
+    target = None  # classmethod(generic, types), put here by targets.py, which is built on this page
 
 
 def several_values(cls, r, y, followed=None, keep=lambda part: part):
@@ -271,87 +59,12 @@ def several_values(cls, r, y, followed=None, keep=lambda part: part):
     return several(y, values)
 
 
-def rule_for(generic, i, same_space=False, large=False):
-    """The reverse rule for array i, its result brought to the array's space unless it is there already. large: for large
-    arrays."""
-    rule, name = vjp_rule(generic, i, large), generic.name
-    if rule is nothing:
-        return rule
-    if rule is None:
-        transposed = _transposed(generic, [i])
-        rule = lambda ct, y, *xs, **params: transposed(ct, y, *xs, **params)[0]
-    elif not same_space:
-        rule = matched(rule, i, generic)
-    if reads_values(generic, i):
-        readers[rule] = name
-    return rule
-
-
-def _transposed(generic, places, jvp=None):
-    """The reverse rule, for the arrays at these places, of an operation that has a forward rule only: that rule, linear
-    in its tangents, transposed. It returns a list. jvp: the rule, None for the card's."""
-    try:
-        jvp = jvp_rule(generic) if jvp is None else jvp
-    except MissingRuleError as error:
-        raise MissingRuleError(
-            f"{generic.name} has no reverse derivative; add @{generic.name}.rule('vjp') or @{generic.name}.rule('jvp') "
-            "under its declaration, or say differentiable=False"
-        ) from error
-
-    def vjp(ct, y, *xs, **params):
-        look_for_lost(generic, "lost_back", ct, y, xs, params)
-
-        def tangent(*followed):
-            dxs = [None] * len(xs)
-            for i, dx in zip(places, followed, strict=True):
-                dxs[i] = dx
-            dy = jvp(tuple(dxs), y, *xs, **params)
-            if dy is None or isinstance(y, tuple):
-                return dy
-            return match_tangent(dy, y, generic.name)
-
-        cts = transpose(f"transpose of {generic.name}", tangent, [xs[i] for i in places], ct)
-        return [match_cotangent(c, y, xs[i], generic.name, i) for i, c in zip(places, cts, strict=True)]
-
-    return vjp
-
-
-def transpose(name, linear, xs, ct):
-    """The transpose of a linear function of values like xs, applied to ct: a list, with None for zero. A function of several
-    results takes a tuple of cotangents, None where there is none."""
-    return pulled(name, linear, [in_lanes(zeros_like(x)) for x in xs], ct)
-
-
-def pulled(name, f, xs, ct):
-    """Cotangents of xs, None for zero and for integers, by differentiating f at xs.
-
-    ct: a cotangent of f's result; of several results a tuple, None where there is none.
-    """
-    with ReverseRun(name) as run:
-        places = [i for i, x in enumerate(xs) if dtype_of(x).kind in "fc"]
-        seen = list(xs)
-        for i in places:
-            seen[i] = run.input(xs[i])
-        out = f(*seen)
-        pairs = [(out, ct)] if not isinstance(out, tuple) else zip(out, ct, strict=True)
-        followed = [(run.unwrap(v)[1], c) for v, c in pairs if c is not None]
-    seeds, cts = [(index, c) for index, c in followed if index is not None], [None] * len(xs)
-    if seeds:
-        for i, c in zip(places, run.walk_back(seeds, len(places)), strict=True):
-            cts[i] = c
-    return cts
-
-
-def refusal(name, place):
+def refuse(name, place, node):
     """What a run that has ended appends nodes with: it says where that was, without the tape. A stored method of the run would
     make a cycle, and the tape's arrays would wait for the garbage collector."""
-
-    def refuse(node):
-        ended = Run.__new__(Run)
-        ended.name, ended.place = name, place
-        raise ended.leaked()
-
-    return refuse
+    ended = Run.__new__(Run)
+    ended.name, ended.place = name, place
+    raise ended.leaked()
 
 
 class ReverseRun(Run):
@@ -371,7 +84,7 @@ class ReverseRun(Run):
 
     def close(self):
         super().close()
-        self.append = refusal(self.name, self.place)
+        self.append = partial(refuse, self.name, self.place)
 
     def input(self, value):
         """Follow a value from here."""
@@ -411,40 +124,4 @@ class ReverseRun(Run):
 
         seeds: pairs (place, cotangent). inputs: how many were followed; they are the first nodes.
         """
-        return watched_walk(self, seeds, inputs) if watchers else self.walk(self.tape, seeds, inputs)
-
-    def walk(self, tape, seeds, inputs):
-        """`walk_back` over a tape that may be another view of one's own."""
-        cts, own = [None] * len(tape), Own()
-        if self.tangents:
-            own.tangents = inputs
-        last = -1
-        for index, ct in seeds:
-            cts[index] = ct if cts[index] is None else add(cts[index], ct)
-            last = max(last, index)
-        for index in self.required:
-            y = tape[index][2]
-            if cts[index] is None:
-                cts[index] = [None] * len(y) if type(y) is tuple else zeros_like(y)
-            last = max(last, index)
-        for index in range(last, inputs - 1, -1):
-            ct = cts[index]
-            if ct is None:
-                continue
-            node = tape[index]
-            cts[index] = None  # its memory is free from here on
-            vjp, xs, y, parent = node
-            if type(parent) is int:
-                c = vjp(ct, y, *xs)
-                if c is not None:
-                    cts[parent] = c if cts[parent] is None else total(cts, own, parent, c)
-                continue
-            if type(vjp) is not tuple:
-                vjp.hand_on(cts, own, ct, y, xs, parent)
-                continue
-            ct = tuple(ct) if type(ct) is list else ct
-            for rule, place in zip(vjp, parent):  # noqa: B905  equal by construction, and hot
-                c = rule(ct, y, *xs)
-                if c is not None:
-                    cts[place] = c if cts[place] is None else total(cts, own, place, c)
-        return cts[:inputs]
+        return watched_walk(self, seeds, inputs) if watchers else walk(self, self.tape, seeds, inputs)

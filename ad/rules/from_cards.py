@@ -21,19 +21,16 @@ from ...dispatch import (
     isa,
     snapshot,
 )
-from ...dsl import add, broadcast_to, negative, subtract
+from ...dsl import broadcast_to
 from ...dsl.avals import dtype_of, shape_of
 from ...dsl.axes import enclosing_axes
 from ...dsl.layers.batching import replicated_axes
-from ...dsl.ops.arithmetic import masked_product
 from ...dsl.ops.complex import astype, real
 from ...dsl.ops.create import beside, zeros_like
 from ...dsl.ops.named import psum_over
 from ...dsl.ops.reduce import sum_to
-from .buffer_reuse import computed
-from .nan_safe import product
-from .products_in_place import masked_over, over
-from .residuals import LARGE, added, elements
+from .formulas import entry, tangent, term
+from .written import FEW, SPACE, Names, written
 
 
 class _NoTangent:
@@ -93,10 +90,8 @@ def jvp_rule(generic):
     card = generic.card
     if "jvp" in card.rules:
         return card.rules["jvp"]
-    if card.partials is not None:
-        return _jvp_from_partials(card)
-    if card.kind == "bilinear":
-        return _jvp_bilinear(generic.function)
+    if card.partials is not None or card.kind == "bilinear":
+        return _jvp_by_formula(generic)
     if card.linear is not None or card.kind == "linear":
         return _jvp_linear(generic)
     raise MissingRuleError(
@@ -105,29 +100,18 @@ def jvp_rule(generic):
     )
 
 
-def _jvp_from_partials(card):
-    def term(dx, slope, y, xs, params):
-        if slope == 1:
-            return dx
-        if slope == -1:
-            return computed(negative, dx)
-        if card.singular:
-            return masked_over(dx, slope(y, *xs, **params))
-        return (over if elements(dx) >= LARGE else product.times)(dx, slope(y, *xs, **params))
+def _jvp_by_formula(generic):
+    rules = {}  # which tangents there are -> what is written out for these
 
     def jvp(dxs, y, *xs, **params):
-        dy, new = None, False  # new: an array made here
-        for i, dx in enumerate(dxs):
-            slope = None if dx is None else entry(card.partials, i, card)
-            if slope is None:
-                continue
-            if dy is not None and slope in (1, -1):
-                dy, new = computed(add if slope == 1 else subtract, dy, dx), True
-            elif dy is None:
-                dy, new = term(dx, slope, y, xs, params), slope != 1
-            else:
-                dy, new = added(dy, term(dx, slope, y, xs, params), new), True
-        return dy
+        there = tuple([dx is not None for dx in dxs])
+        rule = rules.get(there)
+        if rule is None:
+            names, made = Names(generic, len(xs)), {}
+            text = tangent(generic, [f"dxs[{i}]" if dx else None for i, dx in enumerate(there)], "y", names, made, large=True)
+            source = f"def written(dxs, y, {names.given}):\n    return {text}"
+            rule = rules[there] = written(f"{generic.name}: forward rule", source, **made)
+        return rule(dxs, y, *xs, **params)
 
     return jvp
 
@@ -147,18 +131,37 @@ def _jvp_linear(generic):
     return jvp
 
 
-def _jvp_bilinear(op):
-    def jvp(dxs, y, a, b, **params):
-        da, db = dxs
-        left = None if da is None else op(da, b, **params)
-        right = None if db is None else op(a, db, **params)
-        return right if left is None else left if right is None else add(left, right)
+def vjp_rule(generic, i, large=False, matches=False):
+    """The reverse rule of an operation for its array i, or None if the card has only a forward rule. large: of arrays that may
+    be large, whose memory is used again; matches: with its result brought to the array's space."""
+    card, rule = generic.card, _listed(generic, i)
+    if rule is None and card.partials is None:
+        return None
+    if rule is nothing or rule is None and entry(card.partials, i, card) is None:
+        return nothing
+    if rule is not None and not matches:
+        return rule
+    names, made = Names(generic, FEW + i + 1 if generic.arity is None else generic.arity), {}
+    if rule is None:
+        text = term(generic, i, "ct", "y", names, made, large)
+    else:
+        made["rule"], text = rule, f"rule(ct, y, {names.given})"
+    x, lines = names.arrays[i], [f"def written(ct, y, {names.given}):"]
+    if matches:
+        made["name"] = generic.name
+        lines += [
+            f"    c = {text}",
+            f"    if type(c) is ndarray is type({x}) and c.shape == {x}.shape and c.dtype is {x}.dtype:",
+            "        return c",
+            f"    return match_cotangent(c, y, {x}, name, {i})",
+        ]
+    else:
+        lines.append(f"    return {text}")
+    return written(f"{generic.name}: reverse rule for {x}", "\n".join(lines), **made)
 
-    return jvp
 
-
-def vjp_rule(generic, i, large=False):
-    """The reverse rule of an operation for its array i, or None if the card has only a forward rule. large: of large arrays."""
+def _listed(generic, i):
+    """The rule for array i that is written on the card, or None."""
     card = generic.card
     together = card.rules.get("vjp_all")
     if together is not None:
@@ -167,8 +170,6 @@ def vjp_rule(generic, i, large=False):
         rules = card.rules.get(name)
         if rules is not None:
             return _pick(rules, i, card, card.linear if name == "transpose" else None)
-    if card.partials is not None:
-        return _vjp_from_partial(card, i, generic, large)
     return None
 
 
@@ -223,72 +224,9 @@ def _pick(rules, i, card, positions):
     return nothing if entry(rules, at, card) is None else rules[at]
 
 
-def entry(entries, i, card):
-    """Entry i of a list with one entry per array."""
-    if i >= len(entries):
-        raise MissingRuleError(
-            f"{card.name} has derivative rules for {len(entries)} array(s) and none for array {i}; its card needs one "
-            "for each array, None where there is no derivative"
-        )
-    return entries[i]
-
-
 def nothing(ct, y, *xs, **params):
     """The reverse rule for an argument without derivative."""
     return None
-
-
-def unchanged(ct, z, x, y):
-    """The reverse rule for either of two arguments whose slope is 1."""
-    return ct
-
-
-def _vjp_from_partial(card, i, generic, large):
-    slope = entry(card.partials, i, card)
-    if slope is None:
-        return nothing
-    two = generic.arity == 2 and not generic.params  # hot: without lists of arguments
-    if slope == 1:
-        return unchanged if two else lambda ct, y, *xs, **params: ct
-    if slope == -1:
-        return (lambda ct, z, x, y: negative(ct)) if two else lambda ct, y, *xs, **params: negative(ct)
-    if card.singular:
-        times = masked_over if large else masked_product
-        return lambda ct, y, *xs, **params: times(ct, slope(y, *xs, **params))
-    if large:
-        return lambda ct, y, *xs, **params: over(ct, slope(y, *xs, **params))
-    if two:
-        return lambda ct, z, x, y: product.times(ct, slope(z, x, y))
-    if generic.arity == 1 and not generic.params:
-        return lambda ct, y, x: product.times(ct, slope(y, x))
-    return lambda ct, y, *xs, **params: product.times(ct, slope(y, *xs, **params))
-
-
-def matched(rule, i, generic):
-    """The reverse rule for array i with its result brought to the array's space."""
-    name = generic.name
-    if generic.arity == 1 and (generic.params or generic.keywords):
-        return lambda ct, y, x, **params: match_cotangent(rule(ct, y, x, **params), y, x, name, 0)
-    if generic.params or generic.keywords or generic.arity not in (1, 2):
-        return lambda ct, y, *xs, **params: match_cotangent(rule(ct, y, *xs, **params), y, xs[i], name, i)
-    if generic.arity == 1:  # hot: without lists of arguments
-        return lambda ct, y, x: match_cotangent(rule(ct, y, x), y, x, name, 0)
-
-    same = rule is unchanged
-
-    def first(ct, z, x, y):
-        c = ct if same else rule(ct, z, x, y)
-        if type(c) is np.ndarray is type(x) and c.shape == x.shape and c.dtype is x.dtype:
-            return c
-        return match_cotangent(c, z, x, name, 0)
-
-    def second(ct, z, x, y):
-        c = ct if same else rule(ct, z, x, y)
-        if type(c) is np.ndarray is type(y) and c.shape == y.shape and c.dtype is y.dtype:
-            return c
-        return match_cotangent(c, z, y, name, 1)
-
-    return second if i else first
 
 
 def match_cotangent(ct, y, x, name, place=None, summed=()):
@@ -349,6 +287,9 @@ def match_tangent(dy, y, name):
             raise _misfit(f"{name}: its forward rule", dy, y)
         dy = broadcast_to(beside(dy, y), shape=shape)
     return match_dtype(dy, y)
+
+
+SPACE.update(ndarray=np.ndarray, match_cotangent=match_cotangent)
 
 
 def as_dense(ct, rule, x, place=None):

@@ -5,7 +5,6 @@ and that of a sum only the shape. Which, is seen from the rules themselves; so `
 matters for large arrays, and costs time for small ones, which are kept as they are.
 """
 
-import dis
 import functools
 
 import numpy as np
@@ -14,6 +13,7 @@ from ...dispatch import snapshot
 from ...dsl import add
 from .buffer_reuse import computed, stored
 from .ownership import BY_CALLER, count, writeable
+from .reads import read
 
 LARGE = 4096  # elements, from which on memory outweighs what it takes to save it
 
@@ -23,7 +23,7 @@ def leaner(generic, places, count):
 
     count: how many arrays the operation is called with.
     """
-    arrays, result = _read(generic, places, count)
+    arrays, result = read(generic, places, count)
     if result and all(arrays):
         return lambda xs, y: (xs, y)
     keep = tuple(arrays)
@@ -107,51 +107,3 @@ def _with_tangent_of(known, own, place, c):
     new = known is own.get(place)
     made = own[place] = like(known, (number, added(so_far, further, new)))
     return made
-
-
-def _read(generic, places, count):
-    """(for each array, for the result): whether a reverse rule for the arrays at `places` may read its numbers."""
-    card, everything = generic.card, ([True] * count, True)
-    rules = card.rules
-    if generic.rules:  # by the types of what is met
-        return everything
-    if card.kind == "linear" and (card.linear is None or "transpose" in rules) and "vjp" not in rules:
-        # the transpose of a linear function depends on neither its arguments nor its result
-        return [card.linear is not None and j not in card.linear for j in range(count)], False
-    if "vjp_all" in rules:
-        return everything
-    if "vjp" in rules:
-        return everything if callable(rules["vjp"]) else _union([rules["vjp"][i] for i in places], 1, count)
-    if "transpose" in rules and card.linear is not None:
-        if len(card.linear) == 1:
-            return [j not in card.linear for j in range(count)], False
-        if card.kind == "bilinear":
-            return [any([i != j for i in places]) for j in range(count)], False
-        return everything
-    if "transpose" in rules or card.partials is None:
-        return everything
-    return _union([card.partials[i] for i in places], 0, count)
-
-
-def _union(functions, before, count):
-    """What any of these functions (…, y, *xs) may read; `before`: how many arguments come before y."""
-    arrays, result = [False] * count, False
-    for function in functions:
-        if function is None or function in (1, -1):
-            continue
-        code = getattr(function, "__code__", None)
-        names = () if code is None else code.co_varnames[: code.co_argcount]
-        if len(names) != before + 1 + count:  # not written out, or none of a Python function's
-            return [True] * count, True
-        y, *xs = [name in _mentioned(code) for name in names[before:]]
-        arrays, result = [a or b for a, b in zip(arrays, xs, strict=True)], result or y
-    return arrays, result
-
-
-def _mentioned(code):
-    """The names in a function's code."""
-    found = set()
-    for instruction in dis.get_instructions(code):
-        argument = instruction.argval
-        found.update(argument if isinstance(argument, tuple) else (argument,) if isinstance(argument, str) else ())
-    return found

@@ -18,7 +18,7 @@ from ...dsl.avals import dtype_of, is_number, reduced_axes, shape_of
 from ...dsl.layers.splitting import concrete
 from ...dsl.ops.create import ones_like, zeros_like
 from ..forward.rules import forward_rule
-from ..reverse.tape import rule_for, transpose
+from ..reverse.rules import rule_for, transpose
 from ..rules.from_cards import joint_rule, vjp_rule
 from . import patterns
 

@@ -15,7 +15,8 @@ from ...dsl import add, divide, multiply, negative
 from ...dsl.ops.arithmetic import convolved, masked_product
 from ...dsl.ops.create import zeros_like
 from ..forward.rules import forward_rule
-from ..rules.from_cards import entry, match_tangent
+from ..rules.formulas import entry
+from ..rules.from_cards import match_tangent
 from ..rules.nan_safe import product
 
 

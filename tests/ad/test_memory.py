@@ -6,8 +6,7 @@ import pytest
 
 import polyad as pa
 from polyad import testing
-from polyad.ad.reverse import tape
-from polyad.ad.rules import from_cards, residuals
+from polyad.ad.rules import residuals, written
 from polyad.dsl import operations
 
 close = np.testing.assert_allclose
@@ -17,8 +16,8 @@ LONG = np.linspace(0.5, 1.5, 20_000)
 @pytest.fixture
 def always(monkeypatch):
     """Do for all arrays what is meant for large ones."""
-    for module in (residuals, tape, from_cards):
-        monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(residuals, "LARGE", 1)
+    monkeypatch.setitem(written.SPACE, "LARGE", 1)
 
 
 SMOOTH = [

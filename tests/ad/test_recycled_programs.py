@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.ad import sweeps
-from polyad.ad.forward import shared_derivatives, specialized
-from polyad.ad.reverse import indexing, tape
-from polyad.ad.rules import buffer_reuse, from_cards, products_in_place, residuals
+from polyad.ad.forward import shared_derivatives
+from polyad.ad.reverse import walk
+from polyad.ad.rules import buffer_reuse, products_in_place, residuals, written
 
 SHAPES = [(7,), (1,), (3, 4), (4, 4), (2, 3, 2)]
 kept = []
@@ -114,11 +113,12 @@ def low(monkeypatch):
     """A function that sets the bounds low; they are as they were from the end of the test on."""
 
     def set_low():
-        for module in (residuals, products_in_place, specialized, tape, from_cards, indexing, shared_derivatives):
+        for module in (residuals, products_in_place, shared_derivatives):
             monkeypatch.setattr(module, "LARGE", 2)
+        monkeypatch.setitem(written.SPACE, "LARGE", 2)
         monkeypatch.setattr(buffer_reuse, "LEAST", 1)
         monkeypatch.setattr(products_in_place, "BLOCK", 5)
-        monkeypatch.setattr(sweeps, "FEW", 1)
+        monkeypatch.setattr(walk, "FEW", 1)
 
     return set_low
 

@@ -1,0 +1,67 @@
+"""Functions written out as text: for an operation, its number of arrays and which of them are followed, without lists of
+arguments, which would cost more than the operation itself on small arrays.
+
+Tracebacks and debuggers show the text, as they show the lines of a file. Equal texts are compiled once.
+"""
+
+import functools
+import itertools
+import linecache
+import re
+from textwrap import indent
+
+SIZE = "({0}.size if type({0}) is ndarray else 0 if type({0}) is float64 else elements({0}))"  # the last alone is slower
+FEW = 4  # arrays that have a name each; of more there is a list
+SPACE = {"__name__": __name__}  # what texts may name beside what they are made for; formulas.py and others add to it
+
+
+def written(title, source, **names):
+    """The function that the text `def written(…): …` defines. title: what it is, for tracebacks; names: what the text may name,
+    beside SPACE."""
+    words = set(re.findall(r"\w+", source))
+    names = {name: value for name, value in names.items() if name in words}
+    text = f"def make({', '.join(sorted(names))}):\n{indent(source, '    ')}\n    return written\n"
+    function = _maker(text)(**names)
+    code, name = function.__code__, title.partition(":")[0]
+    function.__code__ = code.replace(co_name=name, co_qualname=name, co_filename=_file(title, text))
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+@functools.cache
+def _maker(text):
+    found = {}
+    exec(compile(text, "<generic >", "exec"), SPACE, found)
+    return found["make"]
+
+
+def _file(title, text):
+    """The name under which Python's tools find the text."""
+    lines = text.splitlines(keepends=True)
+    for n in itertools.count(1):
+        file = f"<generic {title}>" if n == 1 else f"<generic {title} ({n})>"
+        known = linecache.cache.setdefault(file, (len(text), None, lines, file))
+        if known[2] == lines:
+            return file
+
+
+class Names:
+    """How the arrays of a call are spelt in a text: x0, x1, … or, of more than FEW, as the list xs; parameters are `params`.
+
+    arrays: each of them; all: a tuple of them; given: what stands between the parentheses of a call, as of a definition.
+    """
+
+    def __init__(self, generic, count, letter="x", arrays=None):
+        self.generic, self.few, self.params = generic, count <= FEW, bool(generic.params or generic.keywords)
+        self.arrays = arrays or [f"{letter}{i}" if self.few else f"{letter}s[{i}]" for i in range(count)]
+        self.all = f"({', '.join(self.arrays)},)" if self.few else f"{letter}s"
+        self.given = self.call(self.arrays if self.few else [f"*{letter}s"])
+
+    def call(self, arrays):
+        """The arguments of a call with these arrays."""
+        return ", ".join([*arrays, *["**params"] * self.params])
+
+    def below(self, mine):
+        """Names for the values that the followed arrays, those in `mine`, hold: v0, …, or all as the list vs."""
+        arrays = [f"v{i}" if m else f"x{i}" for i, m in enumerate(mine)] if self.few else None
+        return Names(self.generic, len(mine), "v", arrays)
