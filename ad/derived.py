@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..dispatch import ShapeError, StructureError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
-from .inputs import as_inputs, check_scalar, chosen, fitted, is_function, of_function, one, title
+from .inputs import as_inputs, chosen, fitted, of_function, one, scalar_seed, selected, title
 from .sweeps import complex_slope, in_structure, push, record, tangent_of
 
 if TYPE_CHECKING:
@@ -121,15 +121,14 @@ def value_and_grad(
 
 
 def both(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
-    """Compute what `value_and_grad` returns at these arguments; a function if f gives one. name: of the transformation, for
-    errors."""
-    function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
-    result = record(name, function, positions, [args[n] for n in positions], has_aux)
+    """What `value_and_grad` gives at these arguments; a function if f gives one. name: of the transformation, for errors."""
+    function, positions, several = selected(name, f, args, kwargs, argnums)
+    result = record(name, function, positions, list(map(args.__getitem__, positions)), has_aux, allow_int)
     if result is None:
         return of_function(lambda *xs: f(*xs, **kwargs), lambda g: value_and_grad(g, argnums, has_aux, allow_int)(*args))
     pullback, aux = result
-    y, index = check_scalar(name, pullback.outputs, pullback.shape)
-    cts = pullback.pull([] if index is None else [(index, one(y))])
+    y, seeds = scalar_seed(name, pullback.outputs, pullback.shape)
+    cts = pullback.pull(seeds)
     y = y if pullback.shape is tree.LEAF else pullback.value()
     return ((y, aux) if has_aux else y), (cts if several else cts[0])
 
@@ -165,7 +164,7 @@ def grad(
 def slope(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
     """Compute what `grad` returns at these arguments."""
     result = both(name, f, args, kwargs, argnums, has_aux, allow_int)
-    if is_function(result):
+    if type(result) is not tuple:
         return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, has_aux, allow_int)(*args))
     y, g = result
     return (g, y[1]) if has_aux else g

@@ -11,7 +11,7 @@ from ..dsl.layers.tracing import Traced, as_array
 from ..dsl.ops.create import beside, ones_like, zeros_like
 from .rules.from_cards import NoTangent, match_dtype
 
-DOUBLE = np.dtype(np.float64)
+DOUBLE, UNIT = np.dtype(np.float64), np.float64(1.0)
 
 
 def inexact(x):
@@ -53,7 +53,7 @@ def zero(x):
 def one(x):
     """The unit tangent of a number."""
     if type(x) is np.float64 or type(bottom(x)) is np.float64 and dtype_of(x) == DOUBLE:  # the most usual
-        return np.float64(1.0)
+        return UNIT
     return x.dtype.type(1) if isa(x, np.generic) else scalar(ones_like(x))
 
 
@@ -76,13 +76,16 @@ def as_inputs(name, n, leaves, whole):
     return taken
 
 
-def inputs_of(name, positions, primals):
-    """The arguments at these positions as pairs (leaves, structure), the leaves as layers take them."""
+def inputs_of(name, positions, primals, allow_int=True):
+    """The arguments at these positions as pairs (leaves, structure), the leaves as layers take them. allow_int: whether some
+    may be without tangent space."""
     inputs = []
     for n, x in zip(positions, primals, strict=True):
         if type(x) is np.ndarray and x.dtype.kind in "fc":  # hot
             inputs.append(([x], tree.LEAF))
             continue
+        if not allow_int:
+            check_inexact(name, n, x)
         leaves, structure = ([x], tree.LEAF) if Layer in type(x).__mro__ else tree.flatten(x)
         inputs.append((as_inputs(name, n, leaves, x), structure))
     return inputs
@@ -136,14 +139,18 @@ def chosen(name, f, args, kwargs, argnums, allow_int=False):
 
     allow_int: whether arguments without tangent space may be among them.
     """
-    if len(args) == 1 and type(argnums) is int and not argnums and not kwargs:  # the most usual
-        if not allow_int:
-            check_inexact(name, 0, args[0])
-        return f, [0], False
-    several = isinstance(argnums, (tuple, list))
-    positions = _positions(name, argnums, len(args)) if several or type(argnums) is not int or argnums or not args else [0]
+    function, positions, several = selected(name, f, args, kwargs, argnums)
     for n in () if allow_int else positions:
         check_inexact(name, n, args[n])
+    return function, positions, several
+
+
+def selected(name, f, args, kwargs, argnums):
+    """The same without looking at the arguments."""
+    if len(args) == 1 and type(argnums) is int and not argnums and not kwargs:  # the most usual
+        return f, (0,), False
+    several = isinstance(argnums, (tuple, list))
+    positions = _positions(name, argnums, len(args)) if several or type(argnums) is not int or argnums or not args else [0]
     if not kwargs and positions == list(range(len(args))):
         return f, positions, several
 
@@ -228,10 +235,16 @@ def check_no_container(name, outputs, structure, advice):
     )
 
 
-def check_scalar(name, outputs, structure):
-    """The one output of a function that has a gradient, as (value, place on the tape)."""
-    if len(outputs) == 1 and type(outputs[0][0]) is np.float64 and structure is tree.LEAF:
-        return outputs[0]
+def scalar_seed(name, outputs, structure):
+    """The value of a function that has a gradient, and where the walk back begins: pairs (place on the tape, cotangent)."""
+    if len(outputs) == 1 and type(outputs[0][0]) is np.float64 and structure is tree.LEAF:  # the most usual
+        y, index = outputs[0]
+        return y, [] if index is None else [(index, UNIT)]
+    y, index = _check_scalar(name, outputs, structure)
+    return y, [] if index is None else [(index, one(y))]
+
+
+def _check_scalar(name, outputs, structure):
     advice = "grad needs one real number"
     check_no_container(name, outputs, structure, advice)
     if not outputs:

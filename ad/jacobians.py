@@ -19,14 +19,13 @@ from .inputs import (
     NoTangent,
     as_inputs,
     check_inexact,
-    check_scalar,
     chosen,
     inexact,
     is_function,
     made_of_arrays,
     of_function,
-    one,
     scalar,
+    scalar_seed,
     title,
 )
 from .linear import linearized
@@ -238,8 +237,7 @@ def _slopes(name, f, argnums, allow_int):
         one_number = shape_of(whole) == () if is_container(whole) else len(values) == 1 and _is_real_number(values[0])
         if any(map(inexact, values)) and not one_number:
             return rows(pullback)
-        y, index = check_scalar(name, pullback.outputs, pullback.shape)
-        return pullback.pull([] if index is None else [(index, one(y))])[0]
+        return pullback.pull(scalar_seed(name, pullback.outputs, pullback.shape)[1])[0]
 
     return slopes
 
@@ -270,8 +268,7 @@ def _product(name, f, x, v):
         if result is None:
             return of_function(f, lambda g: hvp(g, x, v))
         pullback, _ = result
-        y, index = check_scalar(name, pullback.outputs, pullback.shape)
-        tangents = pullback.tangents([] if index is None else [(index, one(y))], run, leaves)
+        tangents = pullback.tangents(scalar_seed(name, pullback.outputs, pullback.shape)[1], run, leaves)
     return tree.unflatten(structure, apart(tangents, dxs))
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from operator import itemgetter
 
 import numpy as np
 
@@ -98,17 +99,19 @@ def complex_slope(along, across):
     return both / 2 if dtype_of(along).kind == "c" else both
 
 
-def record(name, f, positions, primals, has_aux=False):
+def record(name, f, positions, primals, has_aux=False, allow_int=True):
     """One recorded evaluation: (pullback, aux), or None if f's result is a function.
 
-    positions: the numbers of the arguments, for errors.
+    positions: the numbers of the arguments, for errors. allow_int: whether some may be without tangent space.
     """
-    inputs = inputs_of(name, positions, primals)
+    inputs = inputs_of(name, positions, primals, allow_int)
     with ReverseRun(name) as run:
         if type(run.outer) is ForwardRun and run.outer.store is None:
             run.outer.store = begin()
-        seen = [run.inputs(xs) for xs, shape in inputs]
-        seen = [xs[0] if shape is tree.LEAF else tree.unflatten(shape, xs) for xs, (unused, shape) in zip(seen, inputs)]
+        seen = []
+        for leaves, shape in inputs:
+            xs = run.inputs(leaves)
+            seen.append(xs[0] if shape is tree.LEAF else tree.unflatten(shape, xs))
         followed = len(run.tape)
         results = results_of(run, f, seen, has_aux)
     if results is None:
@@ -145,8 +148,17 @@ class Pullback:
 
     def cotangents(self, seeds):
         """A list of the leaves' cotangents, None for integers, from pairs (place on the tape, cotangent)."""
-        found = iter(self._walked(lambda: self.run.walk_back(seeds, self.followed)))
-        return [_cotangent_of(x, found) for xs, _ in self.inputs for x in xs]
+        walk = functools.partial(self.run.walk_back, seeds, self.followed)
+        found = iter(self._walked(walk) if resumable.data else nan_safe_walk(walk, self._alone))
+        cts = []
+        for leaves, _ in self.inputs:
+            for x in leaves:
+                if type(x) is np.ndarray and x.dtype.kind in "fc":  # hot
+                    ct = next(found)
+                    cts.append(ct if type(ct) is np.ndarray and ct.ndim and ct.dtype is x.dtype else _in_space(ct, x))
+                else:
+                    cts.append(_in_space(next(found), x) if inexact(x) else None)
+        return cts
 
     def tangents(self, seeds, forward, leaves):
         """A list of the tangents of the leaves' cotangents in a forward pass that the evaluation lies in; None for integers.
@@ -156,11 +168,9 @@ class Pullback:
         self.run.tangents = True
         along = lambda ct: None if ct is None else forward.unwrap(ct)[1]
         found = iter(self._walked(lambda: list(map(along, self.run.walk_back(seeds, self.followed)))))
-        return [_cotangent_of(x, found) for x in leaves]
+        return [_in_space(next(found), x) if inexact(x) else None for x in leaves]
 
     def _walked(self, walk):
-        if not resumable.data:  # hot
-            return nan_safe_walk(walk, self._alone)
         with walk_alone(self.run):
             return nan_safe_walk(walk, self._alone)
 
@@ -170,22 +180,25 @@ class Pullback:
 
     def pull(self, seeds):
         """Cotangents of the arguments from pairs (place on the tape, cotangent)."""
-        found = iter(apart(self.cotangents(seeds), [ct for _, ct in seeds]))
-        return tuple([self._argument(xs, structure, found) for xs, structure in self.inputs])
-
-    def _argument(self, leaves, structure, found):
-        """One argument's cotangent."""
-        if structure is tree.LEAF:  # hot
-            ct = next(found)
-            return NoTangent if ct is None else ct
-        cts = [NoTangent if ct is None else ct for ct in itertools.islice(found, len(leaves))]
-        return in_structure(structure, cts, leaves)
+        found = iter(apart(self.cotangents(seeds), map(itemgetter(1), seeds)))
+        cts = []
+        for leaves, structure in self.inputs:
+            if structure is tree.LEAF:  # hot
+                ct = next(found)
+                cts.append(NoTangent if ct is None else ct)
+            else:
+                parts = [NoTangent if ct is None else ct for ct in itertools.islice(found, len(leaves))]
+                cts.append(in_structure(structure, parts, leaves))
+        return tuple(cts)
 
 
 def apart(cts, given):
     """Tangents or cotangents whose memory is theirs alone, so that writing to one changes neither another nor what was
     given."""
-    taken = {id(_owner(ct)) for ct in given if type(ct) is not np.float64}
+    taken = set()
+    for ct in given:
+        if type(ct) is not np.float64:
+            taken.add(id(_owner(ct)))
     for i, ct in enumerate(cts):
         if type(ct) is np.ndarray:
             owner = id(ct) if ct.base is None else id(_owner(ct))
@@ -203,11 +216,8 @@ def _owner(x):
     return x
 
 
-def _cotangent_of(x, found):
-    """The cotangent of a leaf, the next one found; None for integers, of which none is found."""
-    if not inexact(x):
-        return None
-    ct = next(found)
+def _in_space(ct, x):
+    """The cotangent of a leaf in its dtype, zero for None, and a number for an array without axes."""
     if type(ct) is np.ndarray and ct.ndim and ct.dtype is x.dtype:
         return ct
     if type(ct) is type(x) is not np.ndarray and ct.dtype is x.dtype:

@@ -8,7 +8,7 @@ differentiated and traced itself.
 
 from functools import partial
 
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from ...dispatch import Layer, Run, settled, several, snapshot, watchers
 from ...dsl.avals import dtype_of
@@ -20,6 +20,8 @@ from .nodes import PART
 from .provenance import noting, watched_walk
 from .roots import same_node
 from .walk import walk
+
+PLAIN = frozenset((float64, ndarray))
 
 
 class Reverse(Layer):
@@ -83,7 +85,7 @@ class ReverseRun(Run):
         self.required = []  # nodes that must be walked even with a zero cotangent: collectives across processes
 
     def close(self):
-        super().close()
+        self.closed = True
         self.append = partial(refuse, self.name, self.place)
 
     def input(self, value):
@@ -99,7 +101,7 @@ class ReverseRun(Run):
         for x in values:
             if (x.dtype if type(x) is ndarray else dtype_of(x)).kind in "fc":
                 append(None)
-                x = cls(snapshot(x), self, len(tape) - 1)
+                x = cls(x if type(x) is ndarray else snapshot(x), self, len(tape) - 1)
             seen.append(x)
         return seen
 
@@ -112,12 +114,14 @@ class ReverseRun(Run):
 
     def unwrap(self, x):
         """(value, place on the tape or None) of a result of the function."""
-        x = settled(x)
-        if type(x) is self.kind.classes.get(self.depth):
-            if x.run is not self:
-                raise self.foreign(x.run)
-            return snapshot(x.value), x.index
-        return constant(x), None
+        if type(x) is not self.kind.classes.get(self.depth):
+            x = settled(x)
+            if type(x) is not self.kind.classes.get(self.depth):
+                return constant(x), None
+        if x.run is not self:
+            raise self.foreign(x.run)
+        value = x.value
+        return value if type(value) in PLAIN else snapshot(value), x.index
 
     def walk_back(self, seeds, inputs):
         """Cotangents of the inputs, from those of results; None where an input has none.

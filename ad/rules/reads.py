@@ -1,6 +1,6 @@
 """Which arrays the reverse rules of an operation read: what a rule's code does not mention it cannot read.
 
-This is the one place of derivatives that looks into bytecode, which changes with each version of Python. So functions with
+This looks into bytecode, which changes with each version of Python. So functions with
 known answers are looked at first: where one comes out wrong, every rule is taken to read all that it is given, which costs
 memory alone.
 """

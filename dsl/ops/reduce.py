@@ -43,7 +43,7 @@ def sum(x, /, axis=None, dtype=None, keepdims=False):
 @sum.rule("transpose")
 def sum_transpose(i, ct, y, x, axis=None, dtype=None, keepdims=False):
     wide = ct if axis is None and not keepdims else spread("sum", ct, x, axis, keepdims)
-    return broadcast_to(wide, shape=shape_of(x))
+    return broadcast_to(wide, shape=x.shape)
 
 
 def sum_to(x, shape):
