@@ -1,6 +1,6 @@
 """Layers that follow derivatives keep of what their values are the roots (dsl/roots.py)."""
 
-from functools import partial
+from functools import cache, partial
 
 from ...dispatch import snapshot
 from ...dsl import with_slopes_of
@@ -13,15 +13,15 @@ def keeping_roots(cls, generic, whose, make):
     """The target of an operation at a layer that follows derivatives. args[whose] is a value of the layer. make: function that
     gives the target; its argument is what is to be called where the run has roots, if the operation makes one or something of
     one, else None."""
-    target = make(None)
     makes, uses = generic.card.rules.get("root"), generic.card.rules.get("of_root")
     if makes is None and uses is None:
-        return target
+        return make(None)
+    plain = cache(lambda: make(None))
 
     def look(*args, **params):
         r = args[whose].run
         if r.inner is not None or r.closed:
-            return target(*args, **params)
+            return plain()(*args, **params)
         root = None
         if r.rooted and uses is not None:
             roots = [root_of(a) for a in args]
@@ -30,11 +30,11 @@ def keeping_roots(cls, generic, whose, make):
             root = makes(*[snapshot(a) for a in args], **params)
         if root is None or isinstance(root, Root):
             if makes is None or root is None or r.remarks is None:
-                y = target(*args, **params)
+                y = plain()(*args, **params)
             else:
                 token = deferred.set(root.remarks)
                 try:
-                    y = target(*args, **params)
+                    y = plain()(*args, **params)
                 finally:
                     deferred.reset(token)
                 r.remarks += [root.remarks] * bool(root.remarks)

@@ -4,8 +4,9 @@ One text serves operations of any number of arrays, whichever are followed, with
 each (rules/written.py).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from numpy import float64
 
@@ -24,6 +25,8 @@ SPACE.update(
     partial=partial, float64=float64, dtype_of=dtype_of, Joint=Joint, check_runs=check_runs, several_values=several_values
 )
 
+TUPLE = "tuple([partial(rule, **params) for rule in {0}])"
+
 
 def target(cls, generic, types):
     """The target of an operation at a class of `Reverse`."""
@@ -41,11 +44,12 @@ Reverse.target = classmethod(target)
 
 @dataclass
 class Rules:
-    """The rules of a node, for small and for large arrays. text: how a node has them, {0} for either; joint: whether they are
-    one object for all arrays, which hands the cotangent on by itself."""
+    """The rules of a node for small arrays. of_large: () -> (those for large ones, `leaner` of what they read), made when there
+    are such; text: how a node has them, {0} for either; joint: whether they are one object for all arrays, which hands the
+    cotangent on by itself."""
 
     small: object
-    large: object
+    of_large: Callable
     text: str
     joint: bool
 
@@ -54,20 +58,23 @@ def _rules(generic, types, mine):
     """The reverse rules for the followed arrays."""
     card, places = generic.card, [i for i, m in enumerate(mine) if m]
     given = " if params else {0}" if generic.params or generic.keywords else None
+    lean = lambda: leaner(generic, places, len(mine))
     if "accumulate" in card.rules and places == [0] and not generic.rules:
         node = Selection(rule_for(generic, 0), card.rules["accumulate"], card.rules["add_to"])
         readers[node.accumulate] = generic.name
-        return Rules(node, node, "{0}", joint=True)
+        return Rules(node, cache(lambda: (node, lean())), "{0}", joint=True)
     together = joint_reverse(generic, places)
     if together is not None:
-        return Rules(together, together, f"Joint(partial({{0}}, **params){given})" if given else "Joint({0})", joint=True)
+        text = f"Joint(partial({{0}}, **params){given})" if given else "Joint({0})"
+        return Rules(together, cache(lambda: (together, lean())), text, joint=True)
     # a Python number changes neither shape nor, if it is no complex one, dtype
     alone = len(mine) == 1 or len(mine) == 2 and not {int, float}.isdisjoint(types)
     same = card.partials is not None and alone and not given
-    small, large = [tuple([rule_for(generic, i, same, large) for i in places]) for large in (False, True)]
     if len(places) == 1:
-        return Rules(small[0], large[0], f"partial({{0}}, **params){given}" if given else "{0}", joint=False)
-    return Rules(small, large, f"tuple([partial(rule, **params) for rule in {{0}}]){given}" if given else "{0}", joint=False)
+        rules, text = lambda large: rule_for(generic, places[0], same, large), "partial({0}, **params)"
+    else:
+        rules, text = lambda large: tuple([rule_for(generic, i, same, large) for i in places]), TUPLE
+    return Rules(rules(False), cache(lambda: (rules(True), lean())), f"{text}{given}" if given else "{0}", joint=False)
 
 
 def _written(cls, generic, mine, rules, look):
@@ -93,7 +100,7 @@ def _written(cls, generic, mine, rules, look):
     return written(
         f"{generic.name}: at {cls.__name__}, followed {places}", "\n".join(lines),
         cls=cls, generic=generic, op=generic.spread, table=generic.table, required=card.collective, small=rules.small,
-        large=rules.large, lean=leaner(generic, places, len(mine)), look=look, mine=mine, places=places,
+        of_large=rules.of_large, look=look, mine=mine, places=places,
     )  # fmt: skip
 
 
@@ -134,6 +141,7 @@ def _node(generic, names, mine, rules, alone, selects):
     return [
         *["    if params['dtype'] is not None and dtype_of(y).kind not in 'fc': return y"] * converts,  # nothing to follow
         f"    if {SIZE.format('v0' if alone or selects else 'y')} >= LARGE:",
+        "        large, lean = of_large()",
         f"        read, kept = lean({below}, y)",
         f"        {append('large', 'read', 'kept')}",
         f"    else: {append('small', below, 'y')}",
@@ -145,6 +153,7 @@ def _node_of_any(generic, names, mine, rules, alone, selects):
     return [
         "    several = isinstance(y, tuple)",
         "    if not several and dtype_of(y).kind not in 'fc': return y",
+        "    large, lean = of_large()",
         f"    read, kept = lean({names.below(mine).all}, y)",
         f"    {_appended(names, mine, rules, selects, 'large', 'read', 'kept')}",
         "    if several: return several_values(cls, r, y)",

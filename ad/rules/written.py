@@ -7,7 +7,6 @@ Tracebacks and debuggers show the text, as they show the lines of a file. Equal 
 import functools
 import itertools
 import linecache
-import re
 from textwrap import indent
 
 SIZE = "({0}.size if type({0}) is ndarray else 0 if type({0}) is float64 else elements({0}))"  # the last alone is slower
@@ -18,10 +17,8 @@ SPACE = {"__name__": __name__}  # what texts may name beside what they are made 
 def written(title, source, **names):
     """The function that the text `def written(…): …` defines. title: what it is, for tracebacks; names: what the text may name,
     beside SPACE."""
-    words = set(re.findall(r"\w+", source))
-    names = {name: value for name, value in names.items() if name in words}
-    text = f"def make({', '.join(sorted(names))}):\n{indent(source, '    ')}\n    return written\n"
-    function = _maker(text)(**names)
+    make, needed, text = _maker(source, tuple(names))
+    function = make(*[names[name] for name in needed])
     code, name = function.__code__, title.partition(":")[0]
     function.__code__ = code.replace(co_name=name, co_qualname=name, co_filename=_file(title, text))
     function.__name__ = function.__qualname__ = name
@@ -29,10 +26,13 @@ def written(title, source, **names):
 
 
 @functools.cache
-def _maker(text):
+def _maker(source, names):
+    """(function of those names that the text needs, which gives what it defines; these names; the whole text)."""
+    needed = [name for name in names if name in source]
+    text = f"def make({', '.join(needed)}):\n{indent(source, '    ')}\n    return written\n"
     found = {}
     exec(compile(text, "<generic >", "exec"), SPACE, found)
-    return found["make"]
+    return found["make"], needed, text
 
 
 def _file(title, text):
