@@ -17,7 +17,7 @@ from .forward.duals import Dual, ForwardRun
 from .reverse.nodes import Joint
 from .reverse.tape import Reverse, ReverseRun, several_values
 from .reverse.walk import nan_safe_walk
-from .rules.from_cards import match_cotangent
+from .rules.projection import match_cotangent
 
 
 class ForwardLift(Lift):

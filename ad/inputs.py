@@ -9,7 +9,7 @@ from ..dsl.array_libraries import bottom
 from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.layers.tracing import Traced, as_array
 from ..dsl.ops.create import beside, ones_like, zeros_like
-from .rules.from_cards import NoTangent, match_dtype
+from .rules.projection import NoTangent, match_dtype
 
 DOUBLE, UNIT = np.dtype(np.float64), np.float64(1.0)
 

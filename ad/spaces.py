@@ -21,7 +21,7 @@ from ..dsl import broadcast_to
 from ..dsl.ops.create import zeros_like
 from .inputs import NoTangent, inexact
 from .reverse.rules import pulled
-from .rules.from_cards import as_dense, match_cotangent, match_tangent
+from .rules.projection import as_dense, match_cotangent, match_tangent
 from .sweeps import in_structure
 
 

@@ -16,7 +16,7 @@ from .locks import owner_of, resumable, walk_alone
 from .reverse.tape import ReverseRun
 from .reverse.walk import nan_safe_walk
 from .rules.buffer_reuse import begin
-from .rules.from_cards import match_dtype
+from .rules.projection import match_dtype
 
 
 def results_of(run, f, seen, has_aux):

@@ -19,7 +19,8 @@ from .forward.rules import forward_rule
 from .inputs import NoTangent, inexact
 from .reverse.rules import pulled, rule_for, transpose
 from .rules.by_type import one_each, opted_out, typed_rule, without_derivative
-from .rules.from_cards import match_tangent, vjp_rule
+from .rules.from_cards import vjp_rule
+from .rules.projection import match_tangent
 from .spaces import cotangent_leaves, in_space, tangent_leaves
 
 _transposing = ContextVar("polyad_transposing", default=frozenset())  # forward rules that are being transposed

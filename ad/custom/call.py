@@ -30,7 +30,7 @@ from ..reverse.nodes import Joint
 from ..reverse.rules import transpose
 from ..reverse.tape import Reverse, ReverseRun, several_values
 from ..reverse.walk import nan_safe_walk
-from ..rules.from_cards import match_tangent
+from ..rules.projection import match_tangent
 from .batched_call import MappedCall, ReadsDeeper, reads_outside
 
 

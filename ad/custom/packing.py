@@ -6,7 +6,7 @@ from ...dispatch import Array, DTypeError, ShapeError, StructureError, describe,
 from ...dsl.arrays import Zeros
 from ...dsl.avals import aval_of, dtype_of, is_number, shape_of
 from ..inputs import NoTangent, inexact
-from ..rules.from_cards import match_dtype
+from ..rules.projection import match_dtype
 from ..sweeps import in_structure
 
 

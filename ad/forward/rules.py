@@ -4,7 +4,8 @@ from ...dispatch import MissingRuleError
 from ...dsl import add
 from ..reverse.rules import reverse_by_type, rule_for, transpose
 from ..rules.by_type import forward_typed, opted_out
-from ..rules.from_cards import NoTangent, differentiable, has_reverse, joint_rule, jvp_rule
+from ..rules.from_cards import differentiable, has_reverse, joint_rule, jvp_rule
+from ..rules.projection import NoTangent
 
 
 def forward_rule(generic):

@@ -13,7 +13,8 @@ from ...dsl.debug.conventions import look_for_lost
 from ..reverse.roots import keeping_roots
 from ..rules.buffer_reuse import computed
 from ..rules.formulas import tangent
-from ..rules.from_cards import differentiable, match_tangent, unfollowed
+from ..rules.from_cards import differentiable, unfollowed
+from ..rules.projection import match_tangent
 from ..rules.written import FEW, SIZE, SPACE, Names, written
 from .duals import Dual, unread
 from .rules import forward_rule

@@ -6,16 +6,8 @@ from ...dsl.axes import in_lanes
 from ...dsl.debug.conventions import look_for_lost
 from ...dsl.ops.create import zeros_like
 from ..rules.by_type import implementation, one_each, opted_out, reverse_typed
-from ..rules.from_cards import (
-    differentiable,
-    joint_rule,
-    jvp_rule,
-    match_cotangent,
-    match_tangent,
-    nothing,
-    reads_values,
-    vjp_rule,
-)
+from ..rules.from_cards import differentiable, joint_rule, jvp_rule, nothing, reads_values, vjp_rule
+from ..rules.projection import match_cotangent, match_tangent
 from .mutation_checks import readers
 from .tape import ReverseRun
 

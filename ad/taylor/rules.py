@@ -16,8 +16,8 @@ from ...dsl.ops.arithmetic import convolved, masked_product
 from ...dsl.ops.create import zeros_like
 from ..forward.rules import forward_rule
 from ..rules.formulas import entry
-from ..rules.from_cards import match_tangent
 from ..rules.nan_safe import product
+from ..rules.projection import match_tangent
 
 
 class Coefficients:
