@@ -11,7 +11,8 @@ from ...dispatch.explain import no_method
 from ...dispatch.resolve import choose, lookup
 from ...dsl.array_libraries import bottom
 from ...dsl.card import operations
-from .from_cards import NoTangent, has_forward, has_reverse
+from .from_cards import has_forward, has_reverse
+from .projection import NoTangent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
