@@ -27,17 +27,16 @@ def target(cls, generic, types):
     """The target of an operation at a class of `Dual`."""
     mine = [t is cls for t in types]
     whose = mine.index(True)
-    if not differentiable(generic) and not generic.rules:
-        otherwise, formula = unfollowed(cls, generic, types), None
-    else:
-        otherwise, formula = _general(cls, generic, mine), _formula(generic, mine)
-        otherwise = sharing(cls, generic, otherwise) if shares(generic) else otherwise
-    rooted = lambda look: lambda *args, **params: (look if args[whose].run.rooted else otherwise)(*args, **params)
+    if not generic.rules and not differentiable(generic):
+        return captured(generic, whose, unfollowed(cls, generic, types))  # no roots: those have derivatives
+    otherwise, formula = _general(cls, generic, mine), _formula(generic, mine)
+    otherwise = sharing(cls, generic, otherwise) if shares(generic) else otherwise
 
     def make(look):
         if formula is not None:
             return _written(cls, generic, types, formula, otherwise, look)
-        return captured(generic, whose, otherwise if look is None else rooted(look))
+        rooted = lambda *args, **params: (look if args[whose].run.rooted else otherwise)(*args, **params)
+        return captured(generic, whose, rooted if look else otherwise)
 
     return keeping_roots(cls, generic, whose, make)
 

@@ -33,8 +33,7 @@ def target(cls, generic, types):
     mine = [t is cls for t in types]
     whose = mine.index(True)
     if not generic.rules and not differentiable(generic):
-        plain = captured(generic, whose, unfollowed(cls, generic, types))
-        return keeping_roots(cls, generic, whose, lambda look: plain)
+        return captured(generic, whose, unfollowed(cls, generic, types))  # no roots: those have derivatives
     rules = _rules(generic, types, mine)
     return keeping_roots(cls, generic, whose, lambda look: _written(cls, generic, mine, rules, look))
 

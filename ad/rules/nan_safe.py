@@ -2,7 +2,7 @@
 
 The branch of `where` that was not taken has zero cotangents, and may hold infinities and NaN: at 0, 0 · log(0) on the way back
 through `x * log(x)` spoils a gradient that is well defined. Products that mask zeros are right there, and twice as dear, so
-they are used only where the plain ones have lost something: a pass (ad/sweeps.py) asks once, at its end, whether NaN came out.
+they are used only where the plain ones have lost something: the walk (ad/reverse/walk.py) asks once, at its end, for NaN.
 In a trace there are no numbers to ask, and compiled code masks at next to no cost: there all walks are careful.
 """
 
