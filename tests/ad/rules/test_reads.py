@@ -1,6 +1,9 @@
 """Which arguments a rule mentions, on this version of Python; where its code is not understood nothing is left out."""
 
 import dis
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,6 +39,21 @@ def test_functions_of_several_lines():
     assert reads.mentioned(Stored.__init__) == [True, False, False, True]
     assert reads.mentioned(np.sin) is None
     assert reads.understood()
+
+
+ASK = "import runpy, sys; m = runpy.run_path(sys.argv[1]); print(sys.version.split('.')[1], m['understood']())"
+
+
+@pytest.mark.parametrize("minor", [11, 12, 13, 14])
+def test_other_versions_of_python(minor):
+    """Those that are there: as programs of their name, or where pyenv has them."""
+    found = [shutil.which(f"python3.{minor}"), *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")]
+    ask = lambda python: subprocess.run([python, "-c", ASK, reads.__file__], capture_output=True, text=True, timeout=60)
+    said = [ask(python) for python in found if python]
+    answers = {done.stdout.strip() for done in said if done.stdout or "pyenv" not in done.stderr}
+    if not answers:
+        pytest.skip(f"Python 3.{minor} is not there")
+    assert answers == {f"{minor} True"}
 
 
 class Unknown:
