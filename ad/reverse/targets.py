@@ -79,20 +79,22 @@ def _rules(generic, types, mine):
 def _written(cls, generic, mine, rules, look):
     """The target, written out. look: what is called instead where the run has roots, or None."""
     card, names, places = generic.card, Names(generic, len(mine)), [i for i, m in enumerate(mine) if m]
-    alone, selects = len(mine) == 1, isinstance(rules.small, Selection)
+    values, alone, selects = names.below(mine), len(mine) == 1, isinstance(rules.small, Selection)
     usual = selects or alone or card.kind == "elementwise" or generic.arity == 2 and not names.params
-    open_end = generic.rules or card.kind == "opaque" or not usual or not names.few  # several results, or integers
+    any_result = generic.rules or card.kind == "opaque" or not usual or not names.few  # several, or integers
+    append = partial(_append, names, places, rules)
     foreign = [f"    if x{i}.run is not r: raise r.foreign(x{i}.run)" for i in places[1:]]
     unwrap = [f"    v{i} = x{i}.value" for i in places]
+    size = SIZE.format("v0" if alone or selects else "y")
     lines = [
         f"def written({names.given}):",
         f"    r = {names.arrays[places[0]]}.run",
-        *([f"    check_runs(r, {names.all}, cls)"] if open_end else foreign),
+        *([f"    check_runs(r, {names.all}, cls)"] if any_result else foreign),
         f"    if r.inner is not None: return r.inner.capture(generic, {names.all}, {'params' if names.params else '{}'})",
         *[f"    if r.rooted: return look({names.given})"] * (look is not None),
         *(unwrap if names.few else ["    vs = tuple([x.value if m else x for x, m in zip(xs, mine)])"]),
-        *_result(generic, names.below(mine), alone, selects),
-        *(_node_of_any if open_end else _node)(generic, names, mine, rules, alone, selects),
+        *_result(generic, values, alone, selects),
+        *(_node_of_any(values, append) if any_result else _node(generic, values, append, size)),
         *_required(card),
         "    return cls(y, r, len(r.tape) - 1)",
     ]
@@ -101,12 +103,6 @@ def _written(cls, generic, mine, rules, look):
         cls=cls, generic=generic, op=generic.spread, table=generic.table, required=card.collective, small=rules.small,
         of_large=rules.of_large, look=look, mine=mine, places=places,
     )  # fmt: skip
-
-
-def _required(card):
-    """The line that notes that the node is walked even where its cotangent is zero."""
-    always = "" if card.collective is True else "if required(params): "
-    return [f"    {always}r.required.append(len(r.tape) - 1)"] * bool(card.collective)
 
 
 def _result(generic, values, alone, selects):
@@ -121,39 +117,44 @@ def _result(generic, values, alone, selects):
     ]
 
 
-def _appended(names, mine, rules, selects, size, xs, y):
-    """The statement that records the node of an operation. size: small or large; xs, y: what it keeps of arrays and result."""
-    places = [i for i, m in enumerate(mine) if m]
+def _append(names, places, rules, size, xs, y):
+    """The statement that records a node. size: small or large; xs, y: what it keeps of arrays and result."""
     if not rules.joint and len(places) == 1:
         parent = f"{names.arrays[places[0]]}.index"
     elif names.few:
         parent = f"({', '.join([f'x{i}.index' for i in places])},)"
     else:
         parent = "tuple([xs[i].index for i in places])"
-    return f"r.append(({rules.text.format(size)}, {f'({xs}, params)' if selects else xs}, {y}, {parent}))"
+    kept = f"({xs}, params)" if isinstance(rules.small, Selection) else xs
+    return f"r.append(({rules.text.format(size)}, {kept}, {y}, {parent}))"
 
 
-def _node(generic, names, mine, rules, alone, selects):
+def _node(generic, values, append, size):
     """The lines that record the node of an operation with one floating result: with what is read alone, where it is large."""
-    below, converts = names.below(mine).all, "dtype" in generic.params
-    append = lambda *kept: _appended(names, mine, rules, selects, *kept)
+    converts = "dtype" in generic.params
     return [
         *["    if params['dtype'] is not None and dtype_of(y).kind not in 'fc': return y"] * converts,  # nothing to follow
-        f"    if {SIZE.format('v0' if alone or selects else 'y')} >= LARGE:",
+        f"    if {size} >= LARGE:",
         "        large, lean = of_large()",
-        f"        read, kept = lean({below}, y)",
+        f"        read, kept = lean({values.all}, y)",
         f"        {append('large', 'read', 'kept')}",
-        f"    else: {append('small', below, 'y')}",
+        f"    else: {append('small', values.all, 'y')}",
     ]
 
 
-def _node_of_any(generic, names, mine, rules, alone, selects):
+def _node_of_any(values, append):
     """The lines that record the node of an operation with any results: none for integers, one more for each of several."""
     return [
         "    several = isinstance(y, tuple)",
         "    if not several and dtype_of(y).kind not in 'fc': return y",
         "    large, lean = of_large()",
-        f"    read, kept = lean({names.below(mine).all}, y)",
-        f"    {_appended(names, mine, rules, selects, 'large', 'read', 'kept')}",
+        f"    read, kept = lean({values.all}, y)",
+        f"    {append('large', 'read', 'kept')}",
         "    if several: return several_values(cls, r, y)",
     ]
+
+
+def _required(card):
+    """The line that notes that the node is walked even where its cotangent is zero."""
+    always = "" if card.collective is True else "if required(params): "
+    return [f"    {always}r.required.append(len(r.tape) - 1)"] * bool(card.collective)
