@@ -14,8 +14,9 @@ from .device import (
     to_device,
 )
 from .kernels import install_kernels, operand
+from .lowering import lowering
 
 __all__ = [
-    "Device", "DeviceError", "available_devices", "device", "device_of", "install_kernels", "memory", "operand",
+    "Device", "DeviceError", "available_devices", "device", "device_of", "install_kernels", "lowering", "memory", "operand",
     "place", "register_devices", "synchronize", "to_device",
 ]  # fmt: skip

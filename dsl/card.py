@@ -94,6 +94,7 @@ class Card:
     spelled: the public function's name, where that is not the operation itself (`psum` calls `lane_sum` for an axis).
     per_lane: shapes depend on the number of lanes of a named axis. raises: it may fail for some numbers (a singular matrix).
     view: how its result shares elements with its argument, as NumPy's does; `dsl/numpy_calls/views.py` fills it in.
+    lowering: what code generators know of it beside `c`; `polyad.lowering` fills it in.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Card:
     per_lane: bool = False
     raises: bool = False
     view: object = None
+    lowering: object = None
 
     def acts(self, params):
         """Whether a call with these parameters has an effect: its own, or that of a program among the parameters."""
@@ -130,7 +132,8 @@ class Card:
         return f"{self.home}.{self.name}" if self.home else self.name
 
 
-FACTS = [f.name for f in fields(Card) if f.name not in ("body", "kind", "name", "rules")]  # what a declaration may say
+# what a declaration may say
+FACTS = [f.name for f in fields(Card) if f.name not in ("body", "kind", "lowering", "name", "rules")]
 
 
 def programs_in(value):

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ...dispatch import Layer, isa
-from ...dsl import operations
 from ...dsl.array_libraries import Scalar
 from ...dsl.axes import resolved
 from ...dsl.control.batching import names_axis
@@ -14,9 +13,8 @@ from ...dsl.ir.pass_selection import PASSES, chosen, using
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.passes.rewriting import pure
 from ...dsl.ir.programs import Var, evaluate
+from ..lowering import record
 from .calls import Fault, caller
-from .control import blocks  # noqa: F401  (operations on programs become blocks)
-from .control.python_steps import STEPWISE
 from .plan.plan import lowerable
 from .plan.subprograms import constants_within, in_row, literals_among
 from .source import Source, vars_of
@@ -132,7 +130,7 @@ def one_by_one(equations, env, passes=PASSES):
     compiled_here = lambda program: run_of(program, passes)
     for e in equations:
         given = [env[v] if isinstance(v, Var) else v for v in e.inputs]
-        stepwise = STEPWISE.get(e.op.__name__) if operations.get(e.op.__name__) is e.op else None
+        stepwise = record(e).stepwise
         if stepwise is not None and all(isa(x, (np.ndarray, Scalar)) for x in given):
             y = stepwise(compiled_here, *given, **e.params)
         else:

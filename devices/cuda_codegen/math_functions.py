@@ -40,7 +40,7 @@ def spelled(text):
 class CudaFunctions(Functions):
     """The words that one CUDA source uses; `text` is their definitions."""
 
-    in_line = False
+    in_line = blocks = False
 
     def word(self, name, dtype):
         """The CUDA function that a word is in a dtype. Raises Unsupported."""

@@ -9,24 +9,19 @@ from ...dsl.control.call import call
 from ...dsl.control.self_calls import deep_within
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.programs import Equation, Program, Var
-from ..codegen.loops.reductions import SIGNS
 from ..codegen.plan import plan
 from ..codegen.program import one_by_one, stretches
 from ..codegen.source import vars_of
 from ..codegen.toolchain.library import warn_once
+from ..lowering import record
 from .launch import Runner, checked, device_number, taken
 from .math_functions import CudaFunctions
 from .source import CudaSource
 
-WRITES = ("concatenate", "index_set", "index_add")  # products, cumulated values and control flow are CuPy's and Python's
-VIEWS = ("transpose", "reshape", "broadcast_to", "index")  # which cost nothing where CuPy reads the result
-
 
 def lowerable(e):
     """Whether an equation has CUDA code."""
-    name = e.op.__name__
-    known = plan.computed_where_read(e) or name in SIGNS or name in WRITES or name == "reshape"
-    return known and plan.lowerable(e, CudaFunctions)
+    return plan.lowerable(e, CudaFunctions)
 
 
 def with_kernels(program):
@@ -44,7 +39,7 @@ def with_kernels(program):
     known, outputs = {}, set(vars_of(program.outputs))
     for e in reversed(program.equations):
         read = [known[id(r)] for v in e.outputs for r in readers.get(v, ())]
-        view = e.op.__name__ in VIEWS and len(e.inputs) == 1
+        view = record(e).index_map and len(e.inputs) == 1
         elsewhere = view and read and not any(read) and not outputs.intersection(e.outputs)
         known[id(e)] = not elsewhere and not numbers.issuperset(e.outputs) and lowerable(e)
     return lambda e: known[id(e)]

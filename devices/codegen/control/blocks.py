@@ -1,15 +1,14 @@
 """Operations on programs as blocks of a plan: loops, choices and calls, with the programs in them, become C."""
 
+from ....dsl import operations
 from ....dsl.avals import UNKNOWN
 from ....dsl.ir.pass_selection import on
 from ....dsl.ir.programs import Var
+from ...lowering import lowering, record
 from ..loops.loops import settled
-from ..lowerings.blocks import BLOCKS, WHOLE
-from ..text.math_functions import Functions
 from ..text.scalars import Unsupported
-from . import elements, loops, recursion  # noqa: F401  (they fill the tables)
-from .memory_loops import PASSES
-from .registers import CONTROL, Straight, points
+from . import branches, elements, loops, memory_loops, python_steps, recursion  # noqa: F401  (elements says its own)
+from .registers import Straight, points
 
 
 class Control:
@@ -26,9 +25,7 @@ class Control:
     def emit(self, graph, outer=0, parallel=False):
         """C lines. Raises Unsupported."""
         e = self.equation
-        if type(graph.functions) is not Functions:
-            raise Unsupported("operations on programs on another device")
-        ways = in_values, PASSES[e.op.__name__]
+        ways = in_values, record(e).passes
         first, second = ways if on("fusion") else ways[::-1]  # operations on variables share one pass
         if not self.second:
             try:
@@ -41,7 +38,7 @@ class Control:
 def in_values(e, graph):
     """C lines of an equation with its values in variables. Raises Unsupported."""
     body = Straight(graph)
-    CONTROL[e.op.__name__](body, e)
+    record(e).registers(body, e)
     for v in e.outputs:
         if UNKNOWN in v.aval.shape:
             continue
@@ -54,5 +51,10 @@ def control(e, graph):
     return [Control(e, graph)]
 
 
-BLOCKS.update(dict.fromkeys(CONTROL, control))
-WHOLE.update(CONTROL)
+for name, registers, passes, stepwise in (
+    ("steps_of", loops.steps_of, memory_loops.steps_of, python_steps.steps_of),
+    ("loop", loops.loop, memory_loops.loop, python_steps.loop),
+    ("choice", branches.choice, memory_loops.choice, python_steps.choice),
+    ("call", recursion.called_with_values, recursion.called_in_memory, None),
+):
+    lowering(operations[name], nests=control, registers=registers, passes=passes, stepwise=stepwise, memory=True)

@@ -2,7 +2,7 @@
 
 from ..plan.subprograms import simple
 from ..text.scalars import Unsupported, ctype
-from .registers import CONTROL, LARGEST, points, results_of
+from .registers import LARGEST, points, results_of
 
 
 def choice(body, e):
@@ -37,6 +37,3 @@ def inlined(body, e):
     body.lines += child.lines
     for v, own in zip(e.outputs, texts, strict=True):
         body.memo.update({(v, idx): text for idx, text in zip(points(v.aval.shape), own, strict=True)})
-
-
-CONTROL["choice"] = choice

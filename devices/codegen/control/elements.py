@@ -1,31 +1,23 @@
 """Single elements of reductions, concatenations, writes, products and cumulated sums of small arrays, as C variables."""
 
+from ....dsl import operations
 from ....dsl.avals import normalize_axis, reduced_axes
 from ....dsl.ir.programs import Var
 from ....dsl.ops.indexing import ARRAY, result_aval
+from ...lowering import lowering, record
 from ..loops.index_maps import selected
 from ..loops.nests import added
-from ..loops.reductions import SIGNS, Accumulator
+from ..loops.reductions import Accumulator
 from ..text.indices import Buffer, Index, aligned
 from ..text.scalars import Unsupported, cast, ctype, literal, memory_type
-from .registers import SPECIAL, points
-
-
-def element_of(name):
-    """Register how an element of an operation's result is computed."""
-
-    def register(f):
-        SPECIAL[name] = f
-        return f
-
-    return register
+from .registers import points
 
 
 def reduced(body, e, idx):
     """A reduction, put together pairwise."""
     x, out = e.inputs[0], e.outputs[0]
     axes, keep = reduced_axes(e.op.__name__, x.aval, e.params.get("axis")), e.params.get("keepdims", False)
-    total = Accumulator(e.op.__name__, out.aval.dtype, "a")
+    total = Accumulator(record(e).reduce, out.aval.dtype, "a")
     left = iter(idx)
     kept = [next(left) if keep or a not in axes else None for a in range(x.aval.ndim)]
     found = []
@@ -44,10 +36,10 @@ def reduced(body, e, idx):
     return found[0]
 
 
-SPECIAL.update(dict.fromkeys(SIGNS, reduced))
+for name in ("sum", "prod", "max", "min", "all", "any"):
+    lowering(operations[name], element=reduced)
 
 
-@element_of("concatenate")
 def concatenate(body, e, idx):
     axis, out = e.params.get("axis", 0), e.outputs[0]
     if axis is None:
@@ -62,7 +54,9 @@ def concatenate(body, e, idx):
     raise Unsupported("an element outside of an array")
 
 
-@element_of("reshape")
+lowering(operations["concatenate"], element=concatenate)
+
+
 def reshape(body, e, idx):
     flat, shape, place = 0, e.inputs[0].aval.shape, []
     for i, n in zip(idx, e.outputs[0].aval.shape, strict=True):
@@ -71,6 +65,9 @@ def reshape(body, e, idx):
         place.append(Index(flat % n))
         flat //= n
     return body.value(e.inputs[0], tuple(reversed(place)))
+
+
+lowering(operations["reshape"], element=reshape)
 
 
 def write(add):
@@ -110,10 +107,10 @@ def _write_to_memory(body, e, shape, add):
     body.graph.buffers[out] = buffer
 
 
-SPECIAL["index_set"], SPECIAL["index_add"] = write(False), write(True)
+lowering(operations["index_set"], element=write(False))
+lowering(operations["index_add"], element=write(True))
 
 
-@element_of("matmul")
 def matmul(body, e, idx):
     x, y = e.inputs
     dtype = e.outputs[0].aval.dtype
@@ -137,6 +134,9 @@ def matmul(body, e, idx):
     return literal(0, dtype) if total is None else total
 
 
+lowering(operations["matmul"], element=matmul, steps=lambda e: e.outputs[0].aval.size * e.inputs[0].aval.shape[-1])
+
+
 def cumulated(sign):
     def element(body, e, idx):
         x, out, axis = e.inputs[0], e.outputs[0], e.params.get("axis")
@@ -153,7 +153,8 @@ def cumulated(sign):
     return element
 
 
-SPECIAL["cumsum"], SPECIAL["cumprod"] = cumulated("+"), cumulated("*")
+lowering(operations["cumsum"], element=cumulated("+"))
+lowering(operations["cumprod"], element=cumulated("*"))
 
 
 def place_of(compare):
@@ -183,4 +184,5 @@ def place_of(compare):
     return element
 
 
-SPECIAL["argmax"], SPECIAL["argmin"] = place_of(">"), place_of("<")
+lowering(operations["argmax"], element=place_of(">"))
+lowering(operations["argmin"], element=place_of("<"))

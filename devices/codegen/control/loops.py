@@ -5,7 +5,7 @@ from ....dsl.ir.programs import Var
 from ..plan.subprograms import simple
 from ..text.indices import Index
 from ..text.scalars import Unsupported, ctype
-from .registers import CONTROL, LARGEST, Part, grow, points, reserve, results_of, stops
+from .registers import LARGEST, Part, grow, points, reserve, results_of, stops
 
 
 class Carry:
@@ -126,6 +126,3 @@ def loop(body, e):
     stop = f"if (!({going}){stop}) break;"
     body.lines += ["for (;;) {", *asks.lines, stop, *child.lines, "}"]
     carried.leave(body, e.outputs[:carry])
-
-
-CONTROL["steps_of"], CONTROL["loop"] = steps_of, loop

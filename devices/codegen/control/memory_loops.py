@@ -5,12 +5,12 @@ import math
 from ....dsl.avals import UNKNOWN
 from ....dsl.ir.pass_selection import on
 from ....dsl.ir.programs import Var
+from ...lowering import record
 from ..loops.bodies import Graph
 from ..loops.emission import emit
 from ..loops.groups import written
 from ..loops.loops import settled
 from ..loops.nests import Nest, Store
-from ..plan.in_place import WRITES
 from ..plan.memory import Arena, lifetimes
 from ..plan.plan import Plan
 from ..plan.subprograms import simple
@@ -173,10 +173,10 @@ def write_in_place(program, v, result):
     if place is None:
         return None
     e = program.equations[place]
-    if e.op.__name__ not in WRITES or e.inputs[0] is not v or v in e.inputs[1:]:
+    if not record(e).in_place or e.inputs[0] is not v or v in e.inputs[1:]:
         return None
     readers = [k for k, other in enumerate(program.equations) if v in other.inputs and other is not e]
-    late = any(k > place or program.equations[k].op.__name__ == "reshape" for k in readers)  # a reshape may share memory
+    late = any(k > place or record(program.equations[k]).alias for k in readers)  # a reshape may share memory
     return None if late or any(result in other.inputs for other in program.equations) else e
 
 
@@ -262,6 +262,3 @@ def choice(e, graph):
         lines += ["default: {" if k == last else f"case {k}: {{"]
         lines += [*program_lines(program, graph, operands, targets), "break;", "}"]
     return [*lines, "}"]
-
-
-PASSES = {"steps_of": steps_of, "loop": loop, "choice": choice}  # operation on programs -> function(equation, graph) -> C lines

@@ -31,6 +31,3 @@ def loop(run_of, *arrays, test, body, constants):
 def choice(run_of, index, *operands, branches):
     """As the operation of this name."""
     return tuple(run_of(branches[int(index)])(*operands))
-
-
-STEPWISE = {"steps_of": steps_of, "loop": loop, "choice": choice}

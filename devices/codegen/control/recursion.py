@@ -9,8 +9,8 @@ from ..plan.subprograms import simple
 from ..text.indices import Buffer
 from ..text.scalars import Unsupported, literal, memory_type
 from .branches import inlined
-from .memory_loops import PASSES, Number, given, known_rows, program_lines
-from .registers import CONTROL, Part, results_of
+from .memory_loops import Number, given, known_rows, program_lines
+from .registers import Part, results_of
 
 DEPTH = 512 * 1024  # bytes of the stack that recursion may use; what is deeper runs on a stack of our own, see `run_deep`
 HEAP = ("alloc(", "grown(")
@@ -95,6 +95,3 @@ def called_in_memory(e, graph):
     name, pairs = function_of(program, graph), zip(arguments, program.inputs, strict=True)
     inputs = [single(x.value, v) if isinstance(x, Number) else pointer(x) for x, v in pairs]
     return [call_line(name, inputs, map(pointer, outputs))]
-
-
-CONTROL["call"], PASSES["call"] = called_with_values, called_in_memory

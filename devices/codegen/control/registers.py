@@ -6,15 +6,13 @@ elements. What is too large for that is planned as passes over memory, see `memo
 
 import itertools
 
-from ....dsl import operations
 from ....dsl.avals import UNKNOWN
 from ....dsl.control.subprograms import avals_out
 from ....dsl.ir.programs import Var
+from ...lowering import record
 from ..loops.bodies import Body, Graph
 from ..loops.elementwise import FUNCTION, cost
-from ..loops.index_maps import PULLS, unit_reshape
-from ..loops.reductions import SIGNS
-from ..lowerings.blocks import BLOCKS, WHOLE
+from ..loops.index_maps import mapped
 from ..plan.plan import lowerable
 from ..text.indices import Buffer, Index, contiguous
 from ..text.scalars import Unsupported, ctype, memory_type
@@ -54,10 +52,11 @@ class Straight(Body):
             raise Unsupported("a long program")
         all_lowerable(program)
         for e in program.equations:
-            if e.op.__name__ in CONTROL:
-                CONTROL[e.op.__name__](self, e)
+            lowered = record(e)
+            if lowered.registers:
+                lowered.registers(self, e)
                 continue
-            moved = e.op.__name__ in PULLS
+            moved = lowered.index_map is not None
             for v in e.outputs:
                 small = v.aval.size <= LARGEST and UNKNOWN not in v.aval.shape
                 if not (small or moved):
@@ -83,15 +82,13 @@ class Straight(Body):
             if e is None:  # given as variables
                 self.spill(var)
                 return super().value(var, idx)
-            special = SPECIAL.get(e.op.__name__)
-            if e.op.__name__ == "reshape" and unit_reshape(e):
-                special = None
-            if special is None:
+            element = record(e).element
+            if element is None or mapped(e):
                 return super().value(var, idx, define)
             if not constant(idx):
                 self.spill(var)
                 return super().value(var, idx)
-            name = special(self, e, idx)
+            name = element(self, e, idx)
             if name is None:  # it lies in memory now
                 return super().value(var, idx)
         self.memo[var, idx] = name
@@ -188,14 +185,14 @@ def constant(idx):
 
 def work(e):
     """Steps of an equation that is written out. Raises Unsupported where loops over vectors are better."""
-    name, out = e.op.__name__, e.outputs[0].aval if e.outputs else None
-    if name in CONTROL or out is None or name in PULLS and out.size > LARGEST:
+    lowered, out = record(e), e.outputs[0].aval if e.outputs else None
+    if lowered.registers or out is None or lowered.index_map and out.size > LARGEST:
         return 1
-    if name in BLOCKS and name not in SPECIAL:
-        raise Unsupported(f"{name} of numbers one by one")
-    if name == "matmul":
-        steps = out.size * e.inputs[0].aval.shape[-1]
-    elif name in SIGNS:
+    if lowered.nests and not lowered.element:
+        raise Unsupported(f"{e.op.__name__} of numbers one by one")
+    if lowered.steps:
+        steps = lowered.steps(e)
+    elif lowered.reduce:
         steps = e.inputs[0].aval.size if isinstance(e.inputs[0], Var) else 1
     else:
         steps = out.size
@@ -209,10 +206,8 @@ def work(e):
 def all_lowerable(program):
     """Raises Unsupported if an operation of a program, other than those on programs, has no C."""
     for e in program.equations:
-        name = e.op.__name__
-        known = operations.get(name) is e.op if name in WHOLE else lowerable(e)
-        if not known:
-            raise Unsupported(f"{name} in a program within an operation")
+        if not record(e).of_programs and not lowerable(e):
+            raise Unsupported(f"{e.op.__name__} in a program within an operation")
 
 
 def stops(lines):
@@ -254,7 +249,3 @@ def reserve(functions, buffer, size, length):
 def results_of(program):
     """Pairs (atom, Aval) of a program's results."""
     return list(zip(program.outputs, avals_out(program), strict=True))
-
-
-CONTROL = {}  # operation on programs -> function(body, equation) that adds its lines, and makes its results known
-SPECIAL = {}  # operation -> function(body, equation, index of the result) -> C text, or None if the result lies in memory now

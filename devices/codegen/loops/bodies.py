@@ -7,10 +7,10 @@ import numpy as np
 
 from ....dsl.avals import Aval
 from ....dsl.ir.programs import Var
+from ...lowering import record
 from ..text.indices import Buffer, Index, aligned
 from ..text.scalars import cast, ctype, literal
 from .elementwise import expression
-from .index_maps import PULLS
 
 
 class Graph:
@@ -84,9 +84,9 @@ class Body:
             name = self.local(ctype(buffer.dtype), f"{text} != 0" if buffer.dtype.kind == "b" else text)
         else:
             equation = graph.makers[var]
-            pull = PULLS.get(equation.op.__name__)
-            if pull is not None:
-                name = pull(self, equation, idx)
+            index_map = record(equation).index_map
+            if index_map is not None:
+                name = index_map(self, equation, idx)
             else:
                 self._compute_inputs(equation, idx)
                 name = self._expression(equation, idx)
@@ -108,7 +108,7 @@ class Body:
                     continue
                 maker, where = self.graph.makers.get(v), aligned(at, v.aval.shape)
                 known = (v, where) in self.memo or v in self.graph.buffers or v in self.graph.literals
-                if not known and maker is not None and maker.op.__name__ not in PULLS:
+                if not known and maker is not None and record(maker).index_map is None:
                     stack.append((maker, where))
                     break
             else:

@@ -8,11 +8,9 @@ import numpy as np
 from ....dispatch import isa
 from ....dsl.avals import is_number
 from ....dsl.ir.programs import Var
-from ..text.scalars import Unsupported, cast, code, ctype
-
-NOT_UFUNCS = ("where", "real", "imag", "conj", "angle", "astype", "stop_gradient", "expit", "sinc")
-COST = {"exp": 15, "log": 15, "pow": 40, "divide": 9, "sqrt": 9}  # in additions; other functions count FUNCTION
-FUNCTION = 20
+from ...lowering import record
+from ..text.math_functions import COSTS, FUNCTION, WORD
+from ..text.scalars import Unsupported, cast, code, ctype, literal
 
 
 def template(card, kind):
@@ -25,45 +23,38 @@ def template(card, kind):
     return given
 
 
-CHEAP = (
-    "maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint", "unless_zero", "select", "equal",
-    "!equal", "nonzero", "!nonzero",
-)  # fmt: skip
-
-
 def cost(op):
-    """What an element costs, in additions."""
+    """What an element costs, in additions: as much as the dearest word of the expression."""
     given = op.card.c
     text = given if isinstance(given, str) else next(iter(given.values()), "") if given else ""
-    word = text.partition("(")[0]
-    if "(" not in text or word in CHEAP:
-        return 9 if "/" in text else 1
-    return COST.get(word, FUNCTION)
+    return max([9 if "/" in text else 1, *[COSTS.get(word, FUNCTION) for word in WORD.findall(text)]])
 
 
 def loop_dtypes(equation):
     """The dtypes in which an elementwise equation computes: of its arguments, and of its result. Raises Unsupported."""
     op, out = equation.op, equation.outputs[0].aval.dtype
     given = [_type_of(v) for v in equation.inputs]
-    name = op.card.kernel or op.card.name
-    if op.card.name == "where":
-        return [np.dtype(bool), out, out], out
-    ufunc = None if op.card.name in NOT_UFUNCS else getattr(np, name, None)
+    own = record(equation).dtypes
+    if own is not None:
+        return own(given, out)
+    ufunc = getattr(np, op.card.kernel, None) if op.card.kernel else None
     if isinstance(ufunc, np.ufunc):
-        resolved = _resolved(ufunc, tuple(given))
-        return list(resolved[:-1]), resolved[-1]
-    if op.card.name in ("astype", "stop_gradient", "real", "imag", "conj"):
-        dtype = given[0] if isinstance(given[0], np.dtype) else out
-        if op.card.name == "astype":
-            return [out], out
-        return [dtype], out
-    if op.card.name == "angle":
-        return [out if given[0] is float or given[0].kind != "c" else given[0]], out
-    return [out] * len(given), out
+        wanted = resolved(ufunc, tuple(given))
+        return list(wanted[:-1]), wanted[-1]
+    return [common(given, out)] * len(given), out
+
+
+def common(given, out):
+    """The dtype in which arguments of these dtypes, or types of Python numbers, are taken for a result of dtype `out`."""
+    dtype = np.result_type(*[x(0) if isinstance(x, type) else x for x in given])
+    if all([isinstance(x, type) for x in given]) or dtype.kind != "c" and out.kind != "b":
+        return out
+    return dtype
 
 
 @functools.lru_cache(4096)
-def _resolved(ufunc, given):
+def resolved(ufunc, given):
+    """The dtypes of a ufunc of NumPy's for arguments of these, its result's last. Raises Unsupported."""
     try:
         return ufunc.resolve_dtypes((*given, None))
     except (TypeError, ValueError) as error:
@@ -81,8 +72,6 @@ def _type_of(v):
 
 
 ARGUMENT = re.compile(r"⟦(\d+)⟧")
-# powers by multiplications: of no larger error than a vector function, with over- and underflow where the result has it
-PRODUCTS = {2: "{0} * {0}", 3: "{0} * {0} * {0}", 4: "({0} * {0}) * ({0} * {0})", 6: "({0} * {0} * {0}) * ({0} * {0} * {0})"}
 
 
 def expression(equation, functions, operand):
@@ -101,25 +90,27 @@ def expression(equation, functions, operand):
 def _pattern(equation, functions):
     """(dtypes of the arguments, the text in parts: strings, and positions of arguments)."""
     wanted, made = loop_dtypes(equation)
-    card, out = equation.op.card, equation.outputs[0].aval.dtype
-    if equation.params.get("device") is not None or equation.params.get("order", 1) != 1:
-        raise Unsupported(f"{card.name} with these parameters")
-    leader = wanted[1] if card.name == "where" else wanted[0]
-    if any(code(d) != code(leader) for d in wanted) and card.name not in ("where", "ldexp"):
+    lowered, card, out = record(equation), equation.op.card, equation.outputs[0].aval.dtype
+    leader = wanted[lowered.leader or 0]
+    if lowered.leader is None and any(code(d) != code(leader) for d in wanted):
         raise Unsupported(f"{card.name} of different dtypes")
-    if card.name == "power" and leader.kind == "i" and not _not_negative(equation.inputs[1]):
-        raise Unsupported("powers of integers, whose exponents may be negative")
-    wanted = [np.dtype(np.int64) if card.name == "ldexp" and i == 1 else d for i, d in enumerate(wanted)]
-    given = [f"⟦{i}⟧" for i in range(len(wanted))]
-    text = functions.expression(template(card, leader.kind), leader, given)
-    if card.name == "power" and leader.kind in "iuf":
-        text = PRODUCTS.get(equation.inputs[1], text).format(given[0])
-    if card.name != "astype" and out.kind != "b":
+    text = lowered.template(equation, leader) if lowered.template else None
+    text = template(card, leader.kind) if text is None else text
+    numbers = {} if lowered.template else _numbers(equation, text, leader)
+    written = functions.expression(text, leader, [f"⟦{i}⟧" for i in range(len(wanted))], numbers)
+    if out.kind != "b" and not (text == "{0}" and wanted[0] == out):
         if made.kind in "iu" or (leader.kind == "f" and made == leader and leader.char == "f"):
-            text = f"({ctype(made)})({text})"
-        text = cast(f"({text})", made, out)
-    return wanted, [int(part) if k % 2 else part for k, part in enumerate(ARGUMENT.split(text))]
+            written = f"({ctype(made)})({written})"
+        written = cast(f"({written})", made, out)
+    return wanted, [int(part) if k % 2 else part for k, part in enumerate(ARGUMENT.split(written))]
 
 
-def _not_negative(v):
-    return (isa(v, (int, np.integer)) and v >= 0) or (isinstance(v, Var) and v.aval.dtype.kind in "ub")
+def _numbers(e, text, dtype):
+    """The parameters that an expression names, as C text. Raises Unsupported where it does not name one that matters."""
+    found = {}
+    for name, value in e.params.items():
+        if f"{{{name}}}" in text:
+            found[name] = literal(value, dtype)
+        elif value is not e.op.generic.signature.parameters[name].default:
+            raise Unsupported(f"{e.op.card.name} with {name}={value!r}, of which its C says nothing")
+    return found

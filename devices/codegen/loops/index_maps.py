@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from ....dsl import operations
 from ....dsl.avals import shape_of
 from ....dsl.ir.programs import Var
 from ....dsl.ops.indexing import ARRAY, Slice, _advanced_place
 from ....dsl.ops.shape import full_permutation
+from ...lowering import lowering, record
 from ..text.indices import ZERO, Index, aligned
 from ..text.scalars import Unsupported
 
@@ -24,17 +26,28 @@ def broadcast_to(body, e, idx):
 
 
 def reshape(body, e, idx):
-    """Axes of length 1 come and go; other changes of shape are read from memory, see `unit_reshape`."""
+    """Axes of length 1 come and go; other changes of shape are read from memory, see `moves_elements`."""
     x = e.inputs[0]
     lengths = e.outputs[0].aval.shape
     moving = iter([i for i, n in zip(idx, lengths, strict=True) if n != 1])
     return body.value(x, tuple(ZERO if n == 1 else next(moving) for n in x.aval.shape))
 
 
-def unit_reshape(e):
-    """Whether a change of shape only inserts and drops axes of length 1."""
+def moves_elements(e):
+    """Whether a change of shape does more than insert and drop axes of length 1."""
     longer = lambda shape: [n for n in shape if n != 1]
-    return longer(e.inputs[0].aval.shape) == longer(e.outputs[0].aval.shape)
+    return longer(e.inputs[0].aval.shape) != longer(e.outputs[0].aval.shape)
+
+
+def aliases(e):
+    """Whether the result of an equation is its argument's memory."""
+    alias = record(e).alias
+    return alias is not None and alias(e)
+
+
+def mapped(e):
+    """How the index of an element becomes one of an argument, where that is all an equation does; else None."""
+    return None if aliases(e) else record(e).index_map
 
 
 def same(body, e, idx):
@@ -92,5 +105,8 @@ def _broadcast(arrays):
     return np.broadcast_shapes(*[shape_of_atom(v) for v in arrays]) if arrays else ()
 
 
-PULLS = {**{f.__name__: f for f in (transpose, broadcast_to, reshape, index)}}
-PULLS.update(dict.fromkeys(("to_device", "checkpoint_name", "grad_hook"), same))
+for f in (transpose, broadcast_to, index):
+    lowering(operations[f.__name__], index_map=f)
+for name in ("to_device", "checkpoint_name", "grad_hook"):
+    lowering(operations[name], index_map=same)
+lowering(operations["reshape"], index_map=reshape, alias=moves_elements)

@@ -7,6 +7,7 @@ their roots together; values that one root stores and another reads at the same 
 from dataclasses import dataclass, field
 
 from ....dsl.ir.programs import Var
+from ...lowering import record
 from ..text.indices import ZERO, Index
 from ..text.scalars import cast
 from .bodies import Body
@@ -76,7 +77,7 @@ def fill(nest, body):
         buffer = body.graph.buffers[root.var]
         if isinstance(root, Reduce):
             x = root.equation.inputs[0]
-            total = Accumulator(root.equation.op.__name__, buffer.dtype, f"a{len(sums)}")
+            total = Accumulator(record(root.equation).reduce, buffer.dtype, f"a{len(sums)}")
             text = body.at(x, idx, total.taken_as(x.aval.dtype))
             kept = tuple(ZERO if a in root.axes else i for a, i in enumerate(idx) if root.keepdims or a not in root.axes)
             sums.append((total, text, buffer, kept))

@@ -8,25 +8,21 @@ import numpy as np
 
 from ..text.scalars import Unsupported, literal, memory_type
 
-SIGNS = {"sum": "+", "prod": "*", "max": "max", "min": "min", "all": "&", "any": "|"}
-
 
 class Accumulator:
-    """A running result. kind: name of a reduction card; dtype: of the result; name: of the C variable."""
+    """A running result. kind: the sign of a lowering's `reduce`; dtype: of the result; name: of the C variable."""
 
     def __init__(self, kind, dtype, name):
         self.kind = kind
-        if self.kind not in SIGNS:
-            raise Unsupported(f"the reduction {self.kind}")
         self.dtype, self.name = np.dtype(dtype), name
         self.ctype = memory_type(dtype)  # of truth values, too, for compilers make no vectors of them
         self.floating = self.dtype.kind in "fc"
         if self.kind in ("max", "min") and self.dtype.kind == "c":
             raise Unsupported("extrema of complex numbers")
         self.nan = self.kind in ("max", "min") and self.dtype.kind == "f"
-        self.simd = not (self.dtype.kind == "c" and self.kind == "prod")
-        self.blocked = self.kind in ("sum", "prod") and self.floating
-        self.sign = SIGNS[self.kind]
+        self.simd = not (self.dtype.kind == "c" and self.kind == "*")
+        self.blocked = self.kind in ("+", "*") and self.floating
+        self.sign = self.kind
         if self.dtype.kind == "b" and self.sign in ("max", "min"):
             self.sign = "|" if self.kind == "max" else "&"
         if self.dtype.kind == "b" and self.sign in "+*":
@@ -34,7 +30,7 @@ class Accumulator:
 
     def taken_as(self, dtype):
         """The dtype in which elements of this dtype are taken in."""
-        return np.dtype(bool) if self.kind in ("all", "any") else self.dtype
+        return np.dtype(bool) if self.kind in ("&", "|") else self.dtype
 
     @property
     def start(self):

@@ -1,16 +1,12 @@
-"""Operations that fill an array part by part, or in an order of their own: each as a list of nests."""
+"""Operations that fill an array part by part: joined ones, and writes at places."""
 
+from ....dsl import operations
 from ....dsl.avals import normalize_axis
 from ....dsl.ir.programs import Var
 from ....dsl.ops.indexing import result_aval
+from ...lowering import lowering
 from ..loops.index_maps import selected
 from ..loops.nests import Nest, Store
-from .contractions import matmul
-from .random_bits import random_bits
-from .scans import argmax, argmin, cumprod, cumsum
-from .searching import insertion_places
-from .solving import cholesky, det, inv, slogdet, solve, solve_triangular
-from .sorting import argsort
 
 
 def concatenate(e, graph):
@@ -26,6 +22,9 @@ def concatenate(e, graph):
         nests.append(Nest(shape, [Store(out, source, shifted(along, start))]))
         start += shape[along]
     return nests
+
+
+lowering(operations["concatenate"], nests=concatenate, memory=lambda e: e.inputs if e.params.get("axis", 0) is None else [])
 
 
 def shifted(axis, by):
@@ -45,27 +44,5 @@ def _write(add):
     return write
 
 
-index_set, index_add = _write(False), _write(True)
-BLOCKS = {
-    "concatenate": concatenate, "index_set": index_set, "index_add": index_add, "matmul": matmul,
-    "cumsum": cumsum, "cumprod": cumprod, "argmax": argmax, "argmin": argmin,
-    "cholesky": cholesky, "det": det, "inv": inv, "slogdet": slogdet, "solve": solve, "solve_triangular": solve_triangular,
-    "random_bits": random_bits, "insertion_places": insertion_places, "argsort": argsort,
-}  # fmt: skip
-MATRICES = {"matmul", "cholesky", "det", "inv", "slogdet", "solve", "solve_triangular"}
-STRIDED = MATRICES | {"insertion_places"}  # names of operations that read arrays as they lie, transposed, say
-WHOLE = set()  # names of operations that read all their arguments from memory
-
-
-def in_memory(e):
-    """The arguments that an equation of these reads from memory, rather than element by element."""
-    name = e.op.__name__
-    if name in WHOLE or name in MATRICES or (name == "concatenate" and e.params.get("axis", 0) is None):
-        return list(e.inputs)
-    if name == "insertion_places":
-        return [e.inputs[0]]
-    if name in ("cumsum", "cumprod", "argmax", "argmin") and e.params.get("axis") is None:
-        return list(e.inputs)
-    if name == "argsort" and e.params.get("axis", -1) is None:
-        return list(e.inputs)
-    return []
+for name, add in (("index_set", False), ("index_add", True)):
+    lowering(operations[name], nests=_write(add), in_place=True)

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ....dsl import operations
+from ...lowering import lowering, record
 from ..loops.bodies import Body
 from ..loops.emission import reduced
-from ..loops.index_maps import PULLS, unit_reshape
+from ..loops.index_maps import aliases
 from ..loops.loops import Loop, around
 from ..loops.reductions import Accumulator
 from ..text import small_products
@@ -15,6 +17,7 @@ from . import blas
 SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
 
 
+@lowering(operations["matmul"], memory=True, strided=True)
 def matmul(e, graph):
     return [Product(e, graph)]
 
@@ -93,7 +96,7 @@ class Product:
 
     def _plain(self, xn, x, yn, y, on, o, graph, parallel=False):
         """Sums of products one after the other, long ones in blocks."""
-        t, total = ctype(self.dtype), Accumulator("any" if self.dtype.kind == "b" else "sum", self.dtype, "s")
+        t, total = ctype(self.dtype), Accumulator("|" if self.dtype.kind == "b" else "+", self.dtype, "s")
         if self.dtype.kind == "b":
             term = f"({xn}[{x}] && {yn}[{y}])"
         elif self.dtype.kind == "c":
@@ -121,8 +124,8 @@ def view(body, v, idx):
 
 def view_source(v, makers):
     """The Var in memory of which v is a transposed, sliced or otherwise moved part."""
-    while v in makers and makers[v].op.__name__ in PULLS and len(makers[v].inputs) == 1:
-        if makers[v].op.__name__ == "reshape" and not unit_reshape(makers[v]):
+    while v in makers and record(makers[v]).index_map and len(makers[v].inputs) == 1:
+        if aliases(makers[v]):
             return v
         v = makers[v].inputs[0]
     return v

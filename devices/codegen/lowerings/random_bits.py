@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from ....dsl import operations
+from ...lowering import lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around, settled
 from ..loops.nests import counters
@@ -31,6 +33,7 @@ static inline void philox(uint64_t k0, uint64_t k1, uint64_t c0, uint64_t c1, ui
 }"""
 
 
+@lowering(operations["random_bits"])
 def random_bits(e, graph):
     """One block of code."""
     return [Words(e, graph)]

@@ -1,6 +1,8 @@
 """Cumulated values and places of extrema: loops along one axis whose iterations build on each other."""
 
+from ....dsl import operations
 from ....dsl.avals import normalize_axis
+from ...lowering import lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around, settled
 from ..loops.nests import counters
@@ -39,6 +41,11 @@ def line(e, graph, default=None):
     if axis is not None:
         return x, normalize_axis(e.op.__name__, axis, x.aval.ndim)
     return graph.flat(x), 0
+
+
+def flattened(e, default=None):
+    """The arguments of an operation, if it flattens them: they are read as they lie in a row."""
+    return e.inputs if e.params.get("axis", default) is None else []
 
 
 def _cumulate(sign, start):
@@ -88,5 +95,7 @@ def _extremum(compare):
     return lower
 
 
-cumsum, cumprod = _cumulate("+", 0), _cumulate("*", 1)
-argmax, argmin = _extremum(">"), _extremum("<")
+for name, nests in (
+    ("cumsum", _cumulate("+", 0)), ("cumprod", _cumulate("*", 1)), ("argmax", _extremum(">")), ("argmin", _extremum("<")),
+):  # fmt: skip
+    lowering(operations[name], nests=nests, memory=flattened)

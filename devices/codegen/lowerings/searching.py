@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from ....dsl import operations
 from ....dsl.avals import UNKNOWN
 from ....dsl.ir.programs import Var
+from ...lowering import lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around, settled
 from ..loops.nests import counters
@@ -25,6 +27,7 @@ static __attribute__((noinline)) int64_t place_SIDE_CODE(const TYPE *a, int64_t 
 BEFORE = {"left": "((x < v) | ((v != v) & (x == x)))", "right": "!((v < x) | ((x != x) & (v == v)))"}  # NaN comes last
 
 
+@lowering(operations["insertion_places"], memory=lambda e: e.inputs[:1], strided=True)
 def insertion_places(e, graph):
     """Binary search for each element."""
     graph.functions.host_only()

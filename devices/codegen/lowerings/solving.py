@@ -7,42 +7,14 @@ matrix is not positive definite, the code gives up, and the operation itself dec
 
 import numpy as np
 
+from ....dsl import operations
+from ...lowering import lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around
 from ..text.indices import ZERO, Index
 from ..text.scalars import Unsupported, code
 from ..text.small_solves import LARGEST
 from .contractions import view
-
-
-def solve(e, graph):
-    """x with a @ x = b."""
-    return [Dense(e, graph, "solve")]
-
-
-def solve_triangular(e, graph):
-    """The same for a triangle of a, or of its transpose."""
-    return [Dense(e, graph, "triangular")]
-
-
-def inv(e, graph):
-    """Inverses."""
-    return [Dense(e, graph, "inverse")]
-
-
-def det(e, graph):
-    """Determinants."""
-    return [Dense(e, graph, "determinant")]
-
-
-def slogdet(e, graph):
-    """Signs and logarithms of determinants."""
-    return [Dense(e, graph, "logarithm")]
-
-
-def cholesky(e, graph):
-    """Lower Cholesky factors, or the adjoint ones."""
-    return [Dense(e, graph, "factor")]
 
 
 class Dense:
@@ -106,3 +78,10 @@ class Dense:
         may_fail = self.what not in ("determinant", "logarithm")
         loops = [Loop(f"b{k}", n, False) for k, n in enumerate(self.lead) if n != 1]
         return around(loops, [f"if ({call}) fault = 1;" if may_fail else f"{call};"], "", False)
+
+
+for name, what in (
+    ("solve", "solve"), ("solve_triangular", "triangular"), ("inv", "inverse"), ("det", "determinant"),
+    ("slogdet", "logarithm"), ("cholesky", "factor"),
+):  # fmt: skip
+    lowering(operations[name], nests=lambda e, graph, what=what: [Dense(e, graph, what)], memory=True, strided=True)

@@ -7,8 +7,10 @@ length from 3 to 1 000 000 (1.2 times for integers of up to 16 bits), so that no
 are nearly in order NumPy sorts faster.
 """
 
+from ....dsl import operations
+from ...lowering import lowering
 from ..text.scalars import Unsupported, code, ctype
-from .scans import Scan, line
+from .scans import Scan, flattened, line
 
 ON_STACK = 16 * 1024  # bytes of a row's buffer that lie on the stack
 LONGEST = 1 << 31  # elements of a row: their places fit beside keys of 32 bits
@@ -90,6 +92,7 @@ static inline KEY key_CODE(TYPE v) {
 }"""
 
 
+@lowering(operations["argsort"], memory=lambda e: flattened(e, -1))
 def argsort(e, graph):
     """Places that sort each row along an axis."""
     graph.functions.host_only()

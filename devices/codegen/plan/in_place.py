@@ -2,9 +2,8 @@
 
 from ....dsl.avals import UNKNOWN
 from ....dsl.ir.programs import Var
-from ..loops.index_maps import unit_reshape
-
-WRITES = ("index_set", "index_add")
+from ...lowering import record
+from ..loops.index_maps import aliases
 
 
 def chains(equations, outputs, graph):
@@ -18,7 +17,7 @@ def chains(equations, outputs, graph):
             readers.setdefault(v, []).append(k)
     found, kept = {}, set()  # last Var of a chain -> the chain
     for k, e in enumerate(equations):
-        x = e.inputs[0] if e.op.__name__ in WRITES and e not in graph.in_place else None
+        x = e.inputs[0] if record(e).in_place and e not in graph.in_place else None
         if x not in place or x in outputs or x in graph.buffers or x in graph.literals or UNKNOWN in x.aval.shape:
             continue
         shared = [equations[i] for i in (place[x], *readers[x]) if aliases(equations[i])]
@@ -28,8 +27,3 @@ def chains(equations, outputs, graph):
         graph.in_place.add(e)
         kept.update([x], *[equations[i].outputs for i in readers[x]])
     return list(found.values()), kept
-
-
-def aliases(e):
-    """Whether a result may lie in the memory of an argument."""
-    return e.op.__name__ == "reshape" and not unit_reshape(e)

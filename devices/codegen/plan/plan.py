@@ -1,17 +1,15 @@
 """From equations to loop nests: which values get memory, which are computed where they are read, what shares a pass."""
 
-from ....dsl import operations
 from ....dsl.avals import UNKNOWN, is_number, reduced_axes
 from ....dsl.card import programs_in
 from ....dsl.ir.pass_selection import chosen, on
 from ....dsl.ir.programs import Var
+from ...lowering import forgets, record
 from ..loops.bodies import Graph
 from ..loops.elementwise import cost
 from ..loops.emission import emit
-from ..loops.index_maps import PULLS, unit_reshape
+from ..loops.index_maps import aliases, mapped
 from ..loops.nests import Nest, Reduce, Store, counters, dry_run
-from ..loops.reductions import SIGNS
-from ..lowerings.blocks import BLOCKS, STRIDED, WHOLE, in_memory
 from ..lowerings.contractions import view_source
 from ..text.indices import Buffer
 from ..text.math_functions import Functions
@@ -65,7 +63,8 @@ class Plan:
                 spread = wide.get(v, 0) > max(v.aval.size, 1) and inner + own_cost(e) and elementwise(e)
                 if spread or not computed_where_read(e):
                     kept.add(v)
-                deep[v] = max((deep.get(x, 0) for x in e.inputs if isinstance(x, Var)), default=0) + (e.op.__name__ in PULLS)
+                moved = record(e).index_map is not None
+                deep[v] = max((deep.get(x, 0) for x in e.inputs if isinstance(x, Var)), default=0) + moved
                 if deep[v] > DEEPEST:
                     kept.add(v)
                 if v in kept:
@@ -81,7 +80,7 @@ class Plan:
             for v in e.inputs:
                 if isinstance(v, Var):
                     contexts.setdefault(v, set()).update({(e, c) for c in here} if moved else here)
-            moved = view_source if e.op.__name__ in STRIDED else lambda v, by: v
+            moved = view_source if record(e).strided else lambda v, by: v
             kept.update(moved(v, by) for v in needed_in_memory(e) if isinstance(v, Var))
         return kept
 
@@ -94,19 +93,19 @@ class Plan:
         return self.graph.buffers[var]
 
     def _add(self, e):
-        graph, name = self.graph, e.op.__name__
+        graph, lowered = self.graph, record(e)
         out = e.outputs[0]
-        if name in SIGNS:
+        if lowered.reduce:
             x = e.inputs[0]
-            axes = reduced_axes(name, x.aval, e.params.get("axis"))
+            axes = reduced_axes(e.op.__name__, x.aval, e.params.get("axis"))
             self._buffer(out)
             self._nest(Nest(x.aval.shape, [Reduce(out, e, axes, e.params.get("keepdims", False))]))
-        elif name in BLOCKS:
+        elif lowered.nests:
             for v in e.outputs:
                 self._buffer(v)
-            for nest in BLOCKS[name](e, graph):
+            for nest in lowered.nests(e, graph):
                 self._nest(nest)
-        elif name == "reshape" and not unit_reshape(e):
+        elif aliases(e):
             x = e.inputs[0]
             source = graph.buffers[x]
             if out in graph.buffers:  # an output of the program: a copy, of the same elements in a row
@@ -190,15 +189,12 @@ class Plan:
 
 def elementwise(e):
     """Whether an equation computes each element from those at the same place."""
-    return e.op.card.kind == "elementwise" and e.op.__name__ not in PULLS
+    return e.op.card.kind == "elementwise" and record(e).index_map is None
 
 
 def computed_where_read(e):
     """Whether an equation's elements can be computed one by one, where they are needed."""
-    name = e.op.__name__
-    if name == "reshape":
-        return unit_reshape(e)
-    return name in PULLS or e.op.card.kind == "elementwise"
+    return mapped(e) is not None or e.op.card.kind == "elementwise"
 
 
 def own_cost(e):
@@ -208,30 +204,29 @@ def own_cost(e):
 
 def needed_in_memory(e):
     """The arguments that an equation reads as a block of memory."""
-    if e.op.__name__ == "reshape":
-        return [] if unit_reshape(e) else e.inputs
-    return in_memory(e)
+    memory = record(e).memory
+    return e.inputs if aliases(e) or memory is True else memory(e) if memory else []
 
 
 def lowerable(e, functions=Functions):
     """Whether an equation has C code at all. functions: of the language. Raises nothing."""
-    if operations.get(e.op.__name__) is not e.op or e.op.card.collective:
+    if e.op.card.collective:
         return False
     atoms = [v for v in e.inputs if isinstance(v, Var)]
     if not atoms or not all(isinstance(v, Var) or is_number(v) for v in e.inputs):
         return False
-    name = e.op.__name__
-    if not (computed_where_read(e) or name in SIGNS or name in BLOCKS or name == "reshape"):
+    lowered = record(e)
+    if not (computed_where_read(e) or lowered.reduce or lowered.nests or lowered.alias):
         return False
     unknown = [v.aval.shape for v in (*atoms, *e.outputs) if UNKNOWN in v.aval.shape]
-    if unknown and (name not in WHOLE or any(UNKNOWN in shape[1:] for shape in unknown)):
+    if unknown and (not lowered.of_programs or any(UNKNOWN in shape[1:] for shape in unknown)):
         return False
     atoms = [v.aval if isinstance(v, Var) else (type(v), repr(v)) for v in e.inputs]
     key = (functions, chosen(), e.op, *atoms, *sorted(e.params.items()))
     if len(_lowerable) > REMEMBERED:
         _lowerable.clear()
     known = _lowerable
-    if name in WHOLE:  # with the program, for as long as that lives
+    if lowered.of_programs:  # with the program, for as long as that lives
         known = next(p for value in e.params.values() for p in programs_in(value)).lifted.setdefault("lowerable", {})
     try:
         return known[key]
@@ -243,6 +238,7 @@ def lowerable(e, functions=Functions):
 
 
 _lowerable = {}  # language, passes, operation, shapes, dtypes, parameters -> whether there is C
+forgets(_lowerable.clear)
 
 
 def _succeeds(e, functions):
@@ -270,4 +266,9 @@ def trial(e, functions=Functions):
     graph.buffers.update(graph.everywhere)
     plan = Plan([e], e.outputs, graph)
     for nest in plan.nests:
-        emit(nest, graph) if isinstance(nest, Nest) else nest.emit(graph)
+        if isinstance(nest, Nest):
+            emit(nest, graph)
+        elif not functions.blocks:
+            raise Unsupported("statements of the host's own")
+        else:
+            nest.emit(graph)

@@ -30,6 +30,13 @@ LIBM = {
 COMPLEX = ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh",
            "sqrt", "real", "imag", "conj")  # fmt: skip
 COMPLEX_NAMES = {"real": "creal", "imag": "cimag", "conj": "conj", "abs": "cabs", "angle": "carg"}
+# what a word costs, in additions; those not named here cost FUNCTION
+COSTS = {
+    "exp": 15, "log": 15, "pow": 40, "divide": 9, "sqrt": 9,
+    **dict.fromkeys(("maximum", "minimum", "abs", "sign", "isnan", "isfinite", "isinf", "floor", "rint", "unless_zero"), 1),
+    **dict.fromkeys(("select", "equal", "nonzero"), 1),
+}  # fmt: skip
+FUNCTION = 20
 WORD = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 CALL = re.compile(r"([@%])([a-z_0-9]+)")
 
@@ -38,6 +45,7 @@ class Functions:
     """The words that one C source uses: `text` is their C, `pointers` names the functions whose addresses it needs."""
 
     in_line = True  # whether exponentials are written here, not the device's
+    blocks = True  # whether statements may be made that are no loop nest
 
     def __init__(self):
         self.declared, self.defined, self.pointers = {}, {}, {}
@@ -52,10 +60,11 @@ class Functions:
         self.numbers[prefix] = self.numbers.get(prefix, 0) + 1
         return f"{prefix}{self.numbers[prefix]}"
 
-    def expression(self, template, dtype, arguments):
-        """A card's expression for arguments given as C text, in this dtype. Raises Unsupported for an unknown word."""
+    def expression(self, template, dtype, arguments, numbers):
+        """A card's expression for arguments, and parameters by name, given as C text, in this dtype. Raises Unsupported for an
+        unknown word."""
         text = WORD.sub(lambda m: f"{self.word(m.group(1), dtype)}(", template)
-        return text.format(*arguments)
+        return text.format(*arguments, **numbers)
 
     def word(self, name, dtype):
         """The C function that a word is in a dtype."""
