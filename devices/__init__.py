@@ -1,6 +1,6 @@
 """Where things run: devices, transfer, and the kernels of each array library."""
 
-from . import codegen, cuda, host, standard
+from . import codegen, cuda, host, own_kernels, standard
 from .device import (
     Device,
     DeviceError,

@@ -124,6 +124,7 @@ def lowering(op, /, **facts):
         card.lowering = Lowering(**{**{name: getattr(old, name) for name in FACTS}, **facts})
         for forget in _listeners:
             forget()
+        op.generic.clear()
 
     def nests(function):
         _check(card.name, "nests", function)

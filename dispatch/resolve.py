@@ -305,6 +305,7 @@ def kernel_target(generic, types, args):
         common_device(generic.name, args)  # a mixture of devices has no method: say that rather
         if all(issubclass(t, Array) for t in types):
             otherwise = generic.card.body or generic.card.rules.get("neutral")
+            otherwise = otherwise or Generic.own_kernel and Generic.own_kernel(generic, types, args)
             if otherwise is not None:
                 return otherwise
     raise no_method(generic, args, types=types)

@@ -41,34 +41,15 @@ dtype, so rules need not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..dispatch import RegistrationError, RuleTable, generic
 from ..dispatch.replaced_methods import announce
-from .declaration_checks import check_facts, check_known, check_partials, check_rule
+from .declaration_checks import check_c, check_facts, check_known, check_partials, check_rule
 from .families import FAMILIES
-
-if TYPE_CHECKING:
-    from ..dispatch.annotations import AnyArray, F, GenericFunction, P, R_co
-
-    class Operation(GenericFunction[P, R_co], Protocol[P, R_co]):
-        """What a declaration makes of its prototype."""
-
-        card: Card
-        jvp: RuleTable
-        vjp: RuleTable
-
-        def rule(self, which: str, /) -> Callable[[F], F]: ...
-
-    class Declare(Protocol):
-        """The decorator: it keeps the parameters of the prototype, whose body may be its docstring."""
-
-        def __call__(self, prototype: Callable[P, Any], /) -> Operation[P, AnyArray]: ...
-
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
 
@@ -83,7 +64,9 @@ class Card:
     linear (jointly for kind linear, separately for bilinear; None: all). body: definition in other operations.
     kernel: the operation's name in NumPy-like libraries, None if they have none; numpy: names of the NumPy functions it
     answers for. c: C expression of {0}, {1}, … in the dtype the operation computes in, where words such as `sin(…)` stand for
-    functions of any dtype (`devices/codegen/text/math_functions.py`); a dict says it by kinds of dtypes, {"b": …, "iuf": …}.
+    functions of any dtype (`devices/codegen/text/math_functions.py`), and {name} of a parameter that is a number; a dict says
+    it by kinds of dtypes, {"b": …, "iuf": …}. It is the kernel, too, where there is none: then text without kinds is for
+    floating and complex numbers, into which NumPy's rules turn whole ones.
     samples: functions rng -> args, or (args, params), used by generated tests.
     no_rule: name of rule -> reason why there is none. home: the namespace of polyad that exports it (`fft` for
     `polyad.fft.fft`; NumPy has it under that name too), None for polyad itself. collective: it or its transpose talks to
@@ -146,6 +129,11 @@ operations = {}  # name -> generic function, for every card of the library
 outside = {}  # module and name -> generic function, for cards that others declare
 
 
+def library_name(op):
+    """The name of an operation of the library; None for one of somebody else's, which may be called the same."""
+    return op.__name__ if operations.get(op.__name__) is op else None
+
+
 # what a docstring need not repeat: said of every operation of a kind whose docstring names no errors itself
 COMMON = {
     "elementwise": "Shapes broadcast; the dtype is NumPy's for those of the arguments. Raises ShapeError, DTypeError.",
@@ -167,6 +155,8 @@ def _declare(prototype: Any, kind, *, body=None, sequence=False, kernel="", nump
     if not ours:
         check_known(name, facts, FACTS)
         check_facts(name, {**facts, "kernel": kernel, "numpy": numpy})
+        if facts.get("c") is not None:
+            check_c(name, function.generic, kind, facts["c"])
         if facts.get("partials") is not None:
             check_partials(name, function.generic, facts["partials"])
     if kernel == "":

@@ -5,6 +5,7 @@ are looked at by a test instead.
 """
 
 import inspect
+from string import Formatter
 
 from ..dispatch import RegistrationError, describe, isa
 
@@ -72,6 +73,33 @@ def check_facts(name, facts):
             f"{name}: samples is a list of functions rng -> array, or -> (arguments, parameters), such as "
             f"[lambda rng: rng.standard_normal(3)], not {describe(samples)}"
         )
+
+
+def check_c(name, generic, kind, c):
+    """The C expression of an operation. Raises RegistrationError."""
+    if kind != "elementwise" or generic.arity is None:
+        raise RegistrationError(
+            f"{name}: c is the expression of an elementwise operation of a fixed number of arrays; leave it out, and say by "
+            f"polyad.lowering({name}, …) how C is made of it"
+        )
+    for kinds, text in c.items() if isinstance(c, dict) else [("f", c)]:
+        if not isinstance(kinds, str) or not kinds or set(kinds) - set("biufc"):
+            raise RegistrationError(
+                f"{name}: c is a dict whose keys are letters of b, i, u, f and c, kinds of dtypes, not {kinds!r}"
+            )
+        if not isinstance(text, str):
+            raise RegistrationError(f"{name}: c is {describe(text)} for the kinds {kinds!r}; write an expression of C as text")
+        try:
+            named = [field for _, field, *_ in Formatter().parse(text) if field is not None]
+        except ValueError as error:
+            raise RegistrationError(
+                f"{name}: c={text!r} is no template ({error}); write braces of C twice, {{{{ and }}}}"
+            ) from None
+        known = [*map(str, range(generic.arity)), *generic.params]
+        for field in named:
+            if field not in known:
+                shown = ", ".join([f"{{{x}}}" for x in known])
+                raise RegistrationError(f"{name}: c={text!r} names {{{field}}}; its arrays and parameters are {shown}")
 
 
 def _of(value):

@@ -7,9 +7,11 @@ import numpy as np
 from ..ad import jvp, vjp
 from ..ad.tools.check import check_grads, inner
 from ..ad.tools.finite_differences import numerical_jvp
+from ..devices import Device
 from ..dispatch import isa, tree
-from ..dsl import make_ir, operations, vmap
+from ..dsl import compile_program, make_ir, operations, vmap
 from ..dsl.avals import aval_of, dtype_of
+from ..dsl.card import library_name
 from .comparing import agree, inexact, naming, random_like
 
 
@@ -19,8 +21,8 @@ def check_rule(op, *args, **params):
     op: an operation (declared with `elementwise`, `linear`, …). args: its arrays, at a point where it is smooth; a list
     for an operation on a sequence. params: its parameters. Checked are the kernel against NumPy (for NumPy's names),
     the shape rule against the result, forward mode against finite differences, reverse mode as its transpose, second
-    order, lanes of `vmap` against a loop, and a trace against eager execution. Raises AssertionError naming the rule
-    that disagrees.
+    order, lanes of `vmap` against a loop, a trace against eager execution, and the C expression of an operation of your
+    own against its kernel. Raises AssertionError naming the rule that disagrees.
 
     >>> import numpy as np, polyad as pa
     >>> from polyad.testing import check_rule
@@ -37,6 +39,8 @@ def check_rule(op, *args, **params):
         for size in (3, 0):
             check_lanes(op, [_shifted(args, k) for k in range(3)], params, size)
         check_trace(op, args, params)
+        if op.card.c is not None and library_name(op) is None:
+            check_c(op, args, params)
 
 
 def _shifted(args, k):
@@ -176,3 +180,12 @@ def check_trace(op, args, params):
             namespace = {}
             exec(program.code, namespace)
             agree(namespace[program.name](*values), expected, **rounding)
+
+
+def check_c(op, args, params):
+    """The operation compiled, by its card's C expression, gives what its kernel gives."""
+    f, values = _with_arrays(op, args, params, lambda x: isa(x, (np.ndarray, np.generic)))
+    with naming("C expression"):
+        (found,) = compile_program(make_ir(f)(*values), Device("cpu"))(*values)
+        rounding = {"rtol": 64 * np.finfo(found.dtype).eps, "atol": 64 * np.finfo(found.dtype).eps} if inexact(found) else {}
+        agree(found, f(*values), **rounding)

@@ -13,7 +13,7 @@ computed again. None keeps nothing.
 from ...dispatch import DTypeError, RegistrationError, describe
 from ...dsl import elementwise
 from ...dsl import operations as known
-from ...dsl.card import case, normal
+from ...dsl.card import case, library_name, normal
 from ..inputs import check_callable
 
 
@@ -46,7 +46,7 @@ def everything(op, params):
 
 def dots(op, params):
     """Keep products of matrices: operations that are linear in each of two arrays, such as matmul and conv, and einsum."""
-    return op.card.kind == "bilinear" or op.__name__ in ("einsum", "contract", "tensordot")
+    return op.card.kind == "bilinear" or library_name(op) in ("einsum", "contract", "tensordot")
 
 
 def operations(*ops):

@@ -15,7 +15,7 @@ from ...dispatch import Layer, StructureError, isa, tree
 from ..array_libraries import host_copy
 from ..avals import Aval, is_number
 from ..axes import AxisName
-from ..card import operations, outside
+from ..card import library_name, outside
 from ..effects import Print
 from ..ops.effects import EachLane
 from ..ops.indexing import Slice
@@ -169,7 +169,7 @@ def _name(name):
 
 
 def _op(op):
-    if operations.get(op.__name__) is op:
+    if library_name(op):
         return op.__name__
     key = next((key for key, known in outside.items() if known is op), None)
     if key is None:

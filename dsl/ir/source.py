@@ -98,6 +98,7 @@ def source(program):
     written = inlined(program)
     writer = Writer(free_names(program))
     name = program.name if program.name.isidentifier() and not keyword.iskeyword(program.name) else "program"
+    writer.taken.add(name)
     writer.define(name, written, named_vars(written, writer.free))
     return writer.finished()
 
@@ -109,6 +110,7 @@ class Writer:
         self.free, self.numbers = free, itertools.count(1)
         self.imports, self.constants, self.lines, self.indent = set(), [], [], ""
         self.under_way = {}  # programs that call themselves -> name of their function
+        self.outside, self.taken = {}, set()  # operations of others -> what they are called here; names that they cannot have
 
     def finished(self):
         """All of it."""
@@ -171,15 +173,24 @@ class Writer:
         """An equation as a statement."""
         if "code" in e.op.card.rules:
             return e.op.card.rules["code"](self, inputs, outputs, **e.params)
-        ours = e.op.__module__.partition(".")[0] == LIBRARY
-        if not ours:
-            self.imports.add(f"from {e.op.__module__} import {e.op.__name__}")
-        called = f"pa.{e.op.card.public}" if ours else e.op.__name__
+        called = f"pa.{e.op.card.public}" if e.op.__module__.partition(".")[0] == LIBRARY else self.imported(e.op)
         arrays = ", ".join(inputs)
         arrays = f"[{arrays}]" if e.op.generic.sequence else arrays
         params = [f"{k}={expression(v)}" for k, v in e.params.items() if not is_default(e.op, k, v)]
         left = ", ".join(outputs) + "," * _gives_tuple_of_one(e)
         return f"{left + ' = ' if left else ''}{called}({', '.join([arrays, *params])})"
+
+    def imported(self, op):
+        """What an operation of another module is called here: two may have the same name, or that of a value or the program."""
+        if op not in self.outside:
+            name = op.__name__ if len(op.__name__) > 3 else f"{op.__name__}_op"  # shorter ones are those of values
+            while name in self.taken:
+                name += "_op"
+            self.taken.add(name)
+            self.outside[op] = name
+            alias = f" as {name}" * (name != op.__name__)
+            self.imports.add(f"from {op.__module__} import {op.__name__}{alias}")
+        return self.outside[op]
 
 
 def tuple_of(names):

@@ -7,7 +7,7 @@ from itertools import count
 from ...dispatch import Layer, effects_are_kept, isa
 from ..avals import Aval, is_number
 from ..axes import resolved
-from ..card import operations, programs_in
+from ..card import library_name, programs_in
 from ..control.call import call
 from ..ir.failures import may_fail
 from ..ir.passes.rewriting import single
@@ -137,7 +137,7 @@ LIFTED = ("add", "subtract", "multiply", "divide", "maximum", "minimum")  # oper
 
 def with_inputs(tree, e):
     """A step whose Python numbers are inputs of its program, which trees with other numbers can then share."""
-    if e.op.__name__ not in LIFTED or operations[e.op.__name__] is not e.op or not any([type(v) is float for v in e.inputs]):
+    if library_name(e.op) not in LIFTED or not any([type(v) is float for v in e.inputs]):
         return e
     dtype = e.outputs[0].aval.dtype
     if dtype.kind != "f" or any([isinstance(v, Var) and v.aval.dtype != dtype for v in e.inputs]):

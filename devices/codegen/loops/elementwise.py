@@ -112,5 +112,5 @@ def _numbers(e, text, dtype):
         if f"{{{name}}}" in text:
             found[name] = literal(value, dtype)
         elif value is not e.op.generic.signature.parameters[name].default:
-            raise Unsupported(f"{e.op.card.name} with {name}={value!r}, of which its C says nothing")
+            raise Unsupported(f"{e.op.card.name} with {name}={value!r}, which its C does not name as {{{name}}}")
     return found

@@ -137,8 +137,14 @@ def _made_and_ready(text, words):
     if probing is not None and not compiler_probes.verdict(words, cache()):
         return _made_and_ready(text, words)
     if found is None:
-        raise NoCompiler(f"{' '.join(words)} does not compile: {(complaint or '').splitlines()[:1]}")
+        raise NoCompiler(f"{' '.join(words)} does not compile: {first_error(complaint)}")
     return _ready(found, key, words, flags, text)
+
+
+def first_error(complaint):
+    """What a compiler says first against a text, without where."""
+    lines = (complaint or "").splitlines()
+    return next((line.partition("error: ")[2] for line in lines if "error: " in line), *lines[:1] or [""])
 
 
 def _ready(library, key, words, flags, text):

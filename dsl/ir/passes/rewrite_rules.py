@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....dispatch import isa
-from ...card import operations
+from ...card import library_name, operations
 from ..programs import Equation, Var
 from .rewriting import replaced, single
 
@@ -30,7 +30,7 @@ class Rules:
         context = Context(program)
 
         def rewrite(e):
-            rule = self.rules.get(e.op.card.name) if len(e.outputs) == 1 else None
+            rule = self.rules.get(library_name(e.op)) if len(e.outputs) == 1 else None
             answer = rule(e, context) if rule is not None else None
             if answer is not None and not isinstance(answer, Equation):
                 return [answer]
@@ -55,7 +55,7 @@ class Context:
     def made_by(self, v, name):
         """The equation that makes v, if it is of this operation."""
         e = self.makers.get(v) if isinstance(v, Var) else None
-        return e if e is not None and e.op.card.name == name else None
+        return e if e is not None and library_name(e.op) == name else None
 
 
 def fits(e, v):

@@ -1,0 +1,401 @@
+"""Operations of others whose C expression is their kernel: eagerly, compiled, and under every transformation."""
+
+import os
+import subprocess
+import sys
+import threading
+import types
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import polyad as pa
+from polyad.devices.codegen.program import stretches
+from polyad.dsl import operations
+from polyad.testing import check_rule
+
+
+@pa.elementwise(partials=[lambda y, x: pa.sin(x)], c="(1 - cos({0}))", samples=[lambda rng: rng.standard_normal(3)])
+def versine(x, /):
+    """1 - cos(x)."""
+
+
+@pa.elementwise(partials=[lambda y, a, b: pa.exp(-b), lambda y, a, b: -a * pa.exp(-b)], c="{0} * exp(-{1})")
+def damped(a, b, /):
+    """a · exp(-b)."""
+
+
+@pa.elementwise(partials=[None, lambda y, c, x, z: pa.where(c, 1.0, 0.0), None], c={"fc": "{0} != 0 ? {1} : {2} * {2}"})
+def chosen(c, x, z, /):
+    """x where c is not 0, else z²."""
+
+
+@pa.elementwise(partials=[lambda y, x, rate: rate * y], c="exp({rate} * {0})")
+def grown(x, /, rate=1.0):
+    """exp(rate · x)."""
+
+
+@pa.elementwise(differentiable=False, c={"iu": "{0} % 2 == 0", "f": "fmod({0}, 2) == 0"})
+def even(x, /):
+    """Whether each whole number is even."""
+
+
+even.rule("shape")(lambda x: pa.Aval(x.shape, np.dtype(bool)))
+
+
+@pa.elementwise(differentiable=False, c={"iu": "{0} + 1", "f": "{0} + 1"})
+def after(x, /):
+    """The next number, of the same dtype."""
+
+
+def numpy_versine(x):
+    return 1 - np.cos(x)
+
+
+WHOLE = [np.dtype(c) for c in "?bBhHiIlLqQ"]
+FLOATING = [np.dtype(c) for c in ("f2", "f4", "f8", "c8", "c16", ">f4", ">f8", ">c16", ">i4")]
+
+
+def tolerance(dtype):
+    return {"rtol": 8 * np.finfo(dtype).eps, "atol": 8 * np.finfo(dtype).eps}
+
+
+@pytest.mark.parametrize("dtype", [*WHOLE, *FLOATING], ids=str)
+@pytest.mark.parametrize("n", [0, 1, 3, 8, 17, 1000])
+def test_dtypes(dtype, n):
+    """As NumPy's functions of floating numbers promote, eagerly and compiled."""
+    x = (np.random.default_rng(0).standard_normal(n) * 3).astype(dtype)
+    for f in (versine, pa.jit(versine)):
+        y = f(x)
+        assert y.dtype == np.cos(x).dtype and y.shape == x.shape and y.dtype.isnative
+        np.testing.assert_allclose(y, numpy_versine(x), **tolerance(y.dtype))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_half_precision_is_rounded_as_numpy_rounds(data):
+    x = data.draw(arrays.arrays(np.float16, (5,), elements=st.floats(width=16)))
+    y = after(x)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(y, x + np.float16(1), strict=True)
+
+
+def test_all_halves():
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(after(x), (x.astype("f4") + 1).astype("f2"), strict=True)
+
+
+class TestLayouts:
+    x = np.random.default_rng(3).standard_normal((6, 8))
+
+    @pytest.mark.parametrize("view", [
+        lambda x: x[::2], lambda x: x[:, ::-3], lambda x: x.T, lambda x: x[1:, 2:5], lambda x: np.broadcast_to(x[0], (4, 8)),
+        lambda x: x[:0], lambda x: np.asfortranarray(x), lambda x: x.reshape(-1)[3], lambda x: np.array(x[0, 0]),
+    ])  # fmt: skip
+    def test_one_array(self, view):
+        before = self.x.copy()
+        np.testing.assert_allclose(versine(view(self.x)), numpy_versine(view(self.x)), rtol=1e-14, atol=1e-15)
+        np.testing.assert_array_equal(self.x, before)
+
+    @pytest.mark.parametrize(
+        "a, b", [((3, 1), (1, 4)), ((), (5,)), ((5,), ()), ((2, 0), (1, 1)), ((7,), (7,)), ((4, 1, 3), (2, 1))]
+    )
+    def test_broadcasting(self, a, b):
+        rng = np.random.default_rng(0)
+        x, y = rng.standard_normal(a), rng.standard_normal(b)
+        for f in (damped, pa.jit(damped)):
+            np.testing.assert_allclose(f(x, y), x * np.exp(-y), rtol=1e-14)
+
+    def test_shapes_that_do_not_fit(self):
+        with pytest.raises(pa.ShapeError, match=r"damped\(ndarray\(float64\[3\]\), ndarray\(float64\[4\]\)\)"):
+            damped(np.ones(3), np.ones(4))
+
+    def test_aliases(self):
+        x = np.linspace(0, 1, 9)
+        np.testing.assert_allclose(damped(x, x), x * np.exp(-x), rtol=1e-14)
+
+
+class TestNumbers:
+    def test_python_numbers(self):
+        assert versine(0.5) == pytest.approx(1 - np.cos(0.5)) and type(versine(0.5)) is np.float64
+        assert versine(1) == pytest.approx(1 - np.cos(1)) and versine(1j) == pytest.approx(1 - np.cos(1j))
+
+    def test_they_take_the_arrays_dtype(self):
+        x = np.ones(3, np.float32)
+        for f in (damped, pa.jit(damped)):
+            assert f(x, 0.5).dtype == f(2, x).dtype == np.float32
+            assert f(x, np.ones(3)).dtype == np.float64
+        assert damped(x, 1j).dtype == np.complex64
+
+    @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64])
+    def test_whole_numbers_where_the_expression_says_so(self, dtype):
+        x = np.arange(5, dtype=dtype)
+        for f in (after, pa.jit(after)):
+            np.testing.assert_array_equal(f(x), x + dtype(1), strict=True)
+        for f in (even, pa.jit(even)):
+            np.testing.assert_array_equal(f(x), x % 2 == 0, strict=True)
+
+    def test_three_arrays(self):
+        c, x, z = np.array([0.0, 1, 2]), np.array([1.0, 2, 3]), np.array([4.0, 5, 6])
+        for f in (chosen, pa.jit(chosen)):
+            np.testing.assert_array_equal(f(c, x, z), np.where(c != 0, x, z * z))
+        np.testing.assert_array_equal(pa.grad(lambda x: pa.sum(chosen(c, x, z)))(x), [0, 1, 1])
+
+    def test_parameters(self):
+        x = np.linspace(-1, 1, 5)
+        for f in (lambda x, r: grown(x, rate=r), lambda x, r: pa.jit(lambda x: grown(x, rate=r))(x)):
+            for rate in (0.5, -2.0, 3):
+                np.testing.assert_allclose(f(x, rate), np.exp(rate * x), rtol=1e-14)
+        np.testing.assert_allclose(grown(x), np.exp(x), rtol=1e-14)
+        np.testing.assert_allclose(pa.grad(lambda x: pa.sum(grown(x, rate=2.0)))(x), 2 * np.exp(2 * x), rtol=1e-13)
+
+
+# ---------------------------------------------------------------------- transformations
+@pytest.mark.parametrize("x", [np.linspace(-1, 1, 5), np.linspace(-1, 1, 4) + 0.5j, np.array(0.3)], ids=str)
+def test_rules(x):
+    check_rule(versine, x)
+
+
+def test_rules_of_two_arrays():
+    check_rule(damped, np.array([[1.0, 2.0]]), np.array([[0.5], [0.25]]))
+
+
+def test_it_is_compiled():
+    x = np.ones(4)
+    f = lambda x: pa.sum(versine(x * 2))
+    assert [is_c for is_c, _ in stretches(pa.make_ir(f)(x).equations)] == [True]
+    assert "cos(" in "".join(pa.compile_program(pa.make_ir(f)(x), pa.devices.Device("cpu")).sources)
+    assert "sin(" in "".join(pa.compile_program(pa.make_ir(pa.grad(f))(x), pa.devices.Device("cpu")).sources)
+
+
+def test_nested_transformations():
+    x = np.random.default_rng(0).standard_normal((3, 4))
+    f = lambda row: pa.sum(versine(row) * row)
+    wanted = np.stack([np.sin(r) * r + 1 - np.cos(r) for r in x])
+    for transformed in (pa.vmap(pa.grad(f)), pa.jit(pa.vmap(pa.grad(f))), pa.vmap(pa.jit(pa.grad(f)))):
+        np.testing.assert_allclose(transformed(x), wanted, rtol=1e-13)
+    second = np.diag(np.cos(x[0]) * x[0] + 2 * np.sin(x[0]))
+    np.testing.assert_allclose(pa.hessian(f)(x[0]), second, rtol=1e-12)
+    loop = pa.jit(lambda x: pa.fori_loop(0, 3, lambda i, s: versine(s), x))
+    np.testing.assert_allclose(loop(x), numpy_versine(numpy_versine(numpy_versine(x))), rtol=1e-12)
+    np.testing.assert_allclose(loop(x[0, 0]), numpy_versine(numpy_versine(numpy_versine(x[0, 0]))), rtol=1e-12)
+
+
+def test_programs_in_files(tmp_path):
+    program = pa.make_ir(lambda x: versine(x) + damped(x, 1.0))(np.ones(3))
+    program.save(tmp_path / "program")
+    loaded = type(program).load(tmp_path / "program")
+    np.testing.assert_array_equal(loaded(np.ones(3)), program(np.ones(3)))
+
+
+def test_source_code_calls_it_under_a_name_of_its_own(monkeypatch):
+    """The program is called as the operation, and two operations have one name."""
+    module = types.ModuleType("another_versine")
+    exec(SAME_NAME.format(c="(2 - cos({0}))"), module.__dict__)
+    monkeypatch.setitem(sys.modules, "another_versine", module)
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or types.SimpleNamespace(versine=versine))
+    for f in (versine, lambda x: versine(x) + module.versine(x)):
+        program, namespace = pa.make_ir(f)(0.5), {}
+        exec(program.code, namespace)
+        assert namespace["versine" if f is versine else "program"](0.5) == f(0.5)
+
+
+# ---------------------------------------------------------------------- who is who
+SAME_NAME = """
+import polyad as pa
+
+@pa.elementwise(partials=[lambda y, x: pa.sin(x)], c="{c}")
+def versine(x, /):
+    "Another one."
+"""
+
+
+def declared(c, name="versine"):
+    space = {"__name__": "somewhere"}
+    exec(SAME_NAME.replace("{c}", c).replace("def versine", f"def {name}"), space)
+    return space[name]
+
+
+def test_operations_of_one_name():
+    """Declared again with another expression, as in a notebook, or by two modules: each keeps its own."""
+    x = np.linspace(0, 1, 4)
+    first, second = declared("(1 - cos({0}))"), declared("(3 - cos({0}))")
+    for f, shift in ((first, 1), (second, 3), (first, 1)):
+        for g in (f, pa.jit(f), pa.jit(lambda x, f=f: f(x) * 1.0)):
+            np.testing.assert_allclose(g(x), shift - np.cos(x), rtol=1e-14)
+    both = pa.jit(lambda x: first(x) * 10 + second(x))
+    np.testing.assert_allclose(both(x), 10 * (1 - np.cos(x)) + 3 - np.cos(x), rtol=1e-14)
+
+
+def test_a_function_that_reads_it_sees_the_new_one():
+    space = {"pa": pa, "op": declared("(1 - cos({0}))")}
+    exec("f = pa.jit(lambda x: op(x) + 1)", space)
+    x = np.linspace(0, 1, 4)
+    np.testing.assert_allclose(space["f"](x), 2 - np.cos(x), rtol=1e-14)
+    space["op"] = declared("(5 - cos({0}))")
+    np.testing.assert_allclose(space["f"](x), 6 - np.cos(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["multiply", "cos", "sum", "where", "power", "real", "hypot"])
+def test_names_that_are_taken(name):
+    """An operation that is called as one of the library's, or of NumPy's, is none of these: passes leave it alone."""
+    op = declared("({0} + 7)", name)
+    x = np.array([1.0, 2.0])
+    for f in (op, pa.jit(op), pa.jit(lambda x: op(x[:1]) * 1.0)):
+        np.testing.assert_array_equal(f(x), x[: len(f(x))] + 7)
+    assert operations[name] is not op
+
+
+def test_threads_share_one():
+    op, found = declared("(11 - cos({0}))"), []
+    start = threading.Barrier(4)
+
+    def run():
+        start.wait()
+        found.append(op(np.zeros(3)))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    np.testing.assert_array_equal(found, np.full((4, 3), 10.0))
+
+
+# ---------------------------------------------------------------------- kernels beside it
+def test_a_kernel_goes_first():
+    @pa.elementwise(partials=[lambda y, x: 2 * x], c="{0} * {0}")
+    def squared(x, /):
+        """x²."""
+
+    calls = []
+
+    @squared.method
+    def squared_kernel(x: pa.HostArray, /):
+        calls.append(x)
+        return np.multiply(x, x)
+
+    check_rule(squared, np.linspace(-1, 1, 3))
+    calls.clear()
+    squared(np.ones(2))
+    assert len(calls) == 1
+    f = pa.jit(lambda x: squared(x))
+    f(np.ones(2))
+    calls.clear()
+    np.testing.assert_array_equal(f(np.full(2, 3.0)), [9, 9])
+    assert not calls
+
+
+def test_a_kernel_that_disagrees_is_told():
+    @pa.elementwise(partials=[lambda y, x: 2 * x], c="{0} * {0} * 1.001")
+    def wrong(x, /):
+        """x², but for its C."""
+
+    @wrong.method
+    def wrong_kernel(x: pa.HostArray, /):
+        return np.multiply(x, x)
+
+    with pytest.raises(AssertionError, match="wrong: C expression"):
+        check_rule(wrong, np.linspace(0.5, 1, 3))
+
+
+# ---------------------------------------------------------------------- errors
+class TestErrors:
+    def test_nothing_to_run(self):
+        @pa.elementwise(partials=[1])
+        def bare(x, /):
+            """Nothing is known of it."""
+
+        with pytest.raises(pa.MethodError) as error:
+            bare(np.ones(2))
+        for part in (
+            "no method bare(ndarray(float64[2]))",
+            "write @bare.method above `def bare_kernel(x: polyad.HostArray, /)`",
+            "c='…'",
+        ):
+            assert part in str(error.value)
+
+    def test_unknown_word(self):
+        with pytest.raises(
+            pa.RegistrationError, match=r"versine: no C can be made of c='fancy\(\{0\}\)': no fancy for float64; what"
+        ):
+            declared("fancy({0})")(np.ones(2))
+
+    def test_no_expression(self):
+        with pytest.raises(
+            pa.RegistrationError, match=r"versine: c='\{0\} \+\+ 1 x' is no expression in C of its arrays: .*compile: \w+"
+        ):
+            declared("{0} ++ 1 x")(np.ones(2))
+
+    def test_comparisons_are_for_real_numbers(self):
+        op = declared("({0} > 0 ? {0} : 0)")
+        np.testing.assert_array_equal(op(np.array([-1.0, 2.0])), [0, 2])
+        with pytest.raises(pa.DTypeError, match=r"versine\(ndarray\(complex128\[2\]\)\)"):
+            op(np.ones(2, complex))
+
+    @pytest.mark.parametrize("c, text", [
+        ("{1} + 1", r"c='\{1\} \+ 1' names \{1\}; its arrays and parameters are \{0\}"),
+        ("{x} + 1", r"names \{x\}; its arrays and parameters are \{0\}"),
+        ("{0} + {", "is no template"),
+        ({"x": "{0}"}, "keys are letters of b, i, u, f and c, kinds of dtypes, not 'x'"),
+        ({"f": 3}, "c is int for the kinds 'f'; write"),
+    ])  # fmt: skip
+    def test_forms(self, c, text):
+        with pytest.raises(pa.RegistrationError, match=text):
+
+            @pa.elementwise(partials=[None], c=c)
+            def odd(x, /):
+                """Its C is wrong."""
+
+    def test_a_parameter_that_the_expression_forgets(self):
+        @pa.elementwise(partials=[None], c="exp({0})")
+        def forgetful(x, /, rate=1.0):
+            """Its C forgets the rate."""
+
+        assert forgetful(0.0) == 1
+        for f in (forgetful, lambda x, rate: pa.jit(lambda x: forgetful(x, rate=rate))(x)):
+            with pytest.raises(pa.RegistrationError, match=r"forgetful with rate=2.0, which its C does not name as \{rate\}"):
+                f(np.ones(2), rate=2.0)
+
+    def test_an_operation_of_another_kind(self):
+        with pytest.raises(
+            pa.RegistrationError, match=r"total: c is the expression of an elementwise .* polyad.lowering\(total, …\)"
+        ):
+
+            @pa.reduction(c="{0}")
+            def total(x, /, axis=None, keepdims=False):
+                """Reductions have no expression."""
+
+    def test_objects(self):
+        with pytest.raises(pa.DTypeError, match="versine.*arrays of objects are not supported"):
+            versine(np.array([1, None]))
+
+
+WITHOUT = """
+import numpy as np, polyad as pa
+@pa.elementwise(partials=[None], c="(1 - cos({0}))")
+def versine(x, /): "1 - cos(x)."
+try: versine(np.ones(2))
+except pa.MethodError as error: print(error)
+try: pa.jit(versine)(np.ones(2))
+except pa.MethodError as error: print(error)
+"""
+
+
+def test_without_a_compiler(tmp_path):
+    environment = {**os.environ, "PATH": str(tmp_path), "POLYAD_CACHE_DIR": str(tmp_path), "CC": ""}
+    blind = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n, *a: None if n == 'ziglang' else f(n, *a)\n"
+    run = subprocess.run([sys.executable, "-c", blind + WITHOUT], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert run.returncode == 0, run.stderr
+    for part in ("no method versine(ndarray(float64[", "there is no C compiler; install gcc or clang", "@versine.method"):
+        assert run.stdout.count(part) == 2, run.stdout
+
+
+def test_numpy_has_the_interface_that_ufuncs_are_made_by():
+    from polyad.devices.codegen.ufuncs import numpy_function
+
+    assert numpy_function(0) == id(np.ufunc)
