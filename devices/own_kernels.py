@@ -3,23 +3,30 @@
 import threading
 import weakref
 
-from ..dispatch import HostArray, RegistrationError
+import numpy as np
+
+from ..dispatch import CUDA, HostArray, RegistrationError, is_number
 from ..dispatch.explain import no_method
 from ..dispatch.generic import Generic
+from ..dispatch.kinds import common_device
 from .compilers import find_compiler
+from .device import Device
 from .kernels import kernel
 from .lowering import forgets
 
-_ufuncs = weakref.WeakKeyDictionary()  # generic -> (C, parameters) -> ufunc
+_made = weakref.WeakKeyDictionary()  # generic -> (C, parameters, …) -> what was made of it
 _lock = threading.RLock()
-forgets(_ufuncs.clear)
+forgets(_made.clear)
 
 
 def own_kernel(generic, types, args):
-    """A target for NumPy's arrays and numbers where no method takes them: the card's `c`, compiled at the first call; None
-    where it has none. Raises MethodError where it has nothing at all."""
+    """A target for arrays of NumPy's or CuPy's, and numbers, where no method takes them: the card's `c`, compiled at the first
+    call; None where it has none. Raises MethodError where it has nothing at all."""
     card, op = generic.card, generic.function
-    if card.kind != "elementwise" or not all([issubclass(t, HostArray) for t in types]):
+    if card.kind != "elementwise" or generic.arity is None:
+        return None
+    on_host = all([issubclass(t, HostArray) for t in types])
+    if not on_host and not any([isinstance(x, Device) and x.kind is CUDA for x in [common_device(card.name, args)]]):
         return None
     if card.c is None:
         if generic.methods:
@@ -28,14 +35,46 @@ def own_kernel(generic, types, args):
         written = f"@{card.name}.method above `def {card.name}_kernel({given}, /)`"
         lacking = f"it has neither a kernel nor C to make one of: write {written}, or give its declaration c='…', C of {{0}}"
         raise no_method(generic, args, lacking, types)
+    if not on_host:
+        return kernel(op, lambda *xs, **params: _cuda(op, xs, params)(*xs), "c")
     if not generic.params:
         made = _ufunc(op, {}, types, args)
         return kernel(op, made, "c", made)
+    return kernel(op, lambda *xs, **params: _ufunc(op, params, types, args)(*xs), "c")
 
-    def call(*xs, **params):
-        return _ufunc(op, params, types, args)(*xs)
 
-    return kernel(op, call, "c")
+def own_dtype(op, xs, params):
+    """The dtype of the result of an operation that has its C as its kernel, for arrays and numbers, without compiling anything;
+    None for others."""
+    card, generic = op.card, op.generic
+    if card.c is None or card.kind != "elementwise" or generic.methods or generic.arity is None:
+        return None
+    from .codegen.text.scalars import Unsupported
+    from .codegen.ufuncs import ufunc_of_types
+
+    try:
+        made = _once(op, params, "types", lambda: ufunc_of_types(op, params))
+        return made(*[x if is_number(x) else np.empty(0, x.dtype) for x in xs]).dtype
+    except (TypeError, Unsupported):  # which a call explains
+        return None
+
+
+def _once(op, params, what, make):
+    """What is made of an operation's C with these parameters, once for all threads."""
+    key = repr(op.card.c), tuple(sorted(params.items())), what
+    with _lock:
+        known = _made.setdefault(op.generic, {})
+        if key not in known:
+            known[key] = make()
+        return known[key]
+
+
+def _cuda(op, xs, params):
+    """The function of an operation for arrays on a CUDA device."""
+    from .cuda_codegen.own_kernels import run_of
+
+    what = tuple([type(x) if is_number(x) else (x.dtype, x.shape) for x in xs])
+    return _once(op, params, what, lambda: run_of(op, xs, params))
 
 
 def _ufunc(op, params, types, args):
@@ -44,23 +83,19 @@ def _ufunc(op, params, types, args):
     from .codegen.toolchain.library import NoCompiler
     from .codegen.ufuncs import ufunc
 
-    name, c, key = op.__name__, op.card.c, (repr(op.card.c), tuple(sorted(params.items())))
-    with _lock:
-        known = _ufuncs.setdefault(op.generic, {})
-        if key not in known:
-            try:
-                known[key] = ufunc(op, params)
-            except NoCompiler as error:
-                if find_compiler() is None:
-                    hint = f"its kernel is made of its C expression, and {error}; or register one with @{name}.method"
-                    raise no_method(op.generic, args, hint, types) from None
-                raise RegistrationError(f"{name}: c={c!r} is no expression in C of its arrays: {error}") from None
-            except Unsupported as error:
-                raise RegistrationError(
-                    f"{name}: no C can be made of c={c!r}: {error}; what stands before a parenthesis is a function of C's math "
-                    "library, such as exp, log1p, hypot or fabs"
-                ) from None
-        return known[key]
+    name, c = op.__name__, op.card.c
+    try:
+        return _once(op, params, "ufunc", lambda: ufunc(op, params))
+    except NoCompiler as error:
+        if find_compiler() is None:
+            hint = f"its kernel is made of its C expression, and {error}; or register one with @{name}.method"
+            raise no_method(op.generic, args, hint, types) from None
+        raise RegistrationError(f"{name}: c={c!r} is no expression in C of its arrays: {error}") from None
+    except Unsupported as error:
+        raise RegistrationError(
+            f"{name}: no C can be made of c={c!r}: {error}; what stands before a parenthesis is a function of C's math "
+            "library, such as exp, log1p, hypot or fabs"
+        ) from None
 
 
-Generic.own_kernel = staticmethod(own_kernel)
+Generic.own_kernel, Generic.own_dtype = staticmethod(own_kernel), staticmethod(own_dtype)

@@ -94,6 +94,7 @@ class Generic:
     check = None  # put here by replacing.py: function(generic, name, types, varargs) that refuses a method no call reaches
     replaced = None  # put here by replacing.py: function(old, new) that is told of a method that takes another's place
     own_kernel = None  # put here by devices: function(generic, types, args) -> kernel where no method takes arrays, or None
+    own_dtype = None  # put here by devices: function(op, arrays or numbers, params) -> dtype that such a kernel gives, or None
     follow = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
     rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)
     registered = 0  # methods registered so far, of all generic functions

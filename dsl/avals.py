@@ -25,6 +25,7 @@ from ..dispatch import (
     shape_of,
     tree,
 )
+from ..dispatch.generic import Generic
 
 UNKNOWN = -1  # a length that is known only when the program runs: of what a loop keeps of each step
 
@@ -151,6 +152,9 @@ def check_lanes(name, y, size):
 
 
 def _dtype_by_kernel(function, avals, params):
+    own = Generic.own_dtype and Generic.own_dtype(function, avals, params)
+    if own is not None:
+        return own
     ones = [x if is_number(x) else np.ones((1,) * x.ndim, x.dtype) for x in avals]
     with np.errstate(all="ignore"):  # the numbers do not matter
         return dtype_of(function(*ones, **params))

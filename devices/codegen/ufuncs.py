@@ -33,9 +33,8 @@ FROM_FUNCTIONS = 1  # number of PyUFunc_FromFuncAndData in NumPy's table of func
 _kept = []  # what ufuncs point to: they live as long as the process
 
 
-def ufunc(op, params):
-    """The ufunc of an operation's expression with these parameters. Raises NoCompiler, and Unsupported where there is no dtype
-    of which the expression can be written."""
+def dtypes(op, params):
+    """The dtypes, by their letters, of which an operation's expression can be written. Raises Unsupported for none."""
     found, reasons = [], []
     for char in DTYPES if isinstance(op.card.c, dict) else PLAIN:
         try:
@@ -45,6 +44,26 @@ def ufunc(op, params):
             reasons.append(str(error))
     if not found:
         raise Unsupported(reasons[-1 if isinstance(op.card.c, dict) else 2])
+    return found
+
+
+def ufunc_of_types(op, params):
+    """A ufunc with the types of an operation's, which computes nothing: its results have the dtype. Raises Unsupported."""
+    types = []
+    for dtype in map(np.dtype, dtypes(op, params)):
+        types += [dtype.num] * op.generic.arity + [_loop(op, params, dtype, Functions())[1].num]
+    return _made(op, [ctypes.cast(_idle, ctypes.c_void_p).value] * (len(types) // (op.generic.arity + 1)), types)
+
+
+@ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+def _idle(arrays, count, steps, data):
+    """A loop without rounds."""
+
+
+def ufunc(op, params):
+    """The ufunc of an operation's expression with these parameters. Raises NoCompiler, and Unsupported where there is no dtype
+    of which the expression can be written."""
+    found = dtypes(op, params)
     try:
         return _compiled(op, params, found)
     except NoCompiler:

@@ -399,3 +399,14 @@ def test_numpy_has_the_interface_that_ufuncs_are_made_by():
     from polyad.devices.codegen.ufuncs import numpy_function
 
     assert numpy_function(0) == id(np.ufunc)
+
+
+def test_a_trace_compiles_nothing(monkeypatch):
+    """The dtype of a result is known without a kernel: programs are traced where there is no compiler, for other devices."""
+    from polyad.devices.codegen import ufuncs
+
+    monkeypatch.setattr(ufuncs, "ufunc", None)
+    op = declared("(21 - cos({0}))")
+    for dtype, wanted in (("f8", "f8"), ("f4", "f4"), ("i4", "f8"), ("i1", "f2"), ("F", "F")):
+        assert pa.make_ir(op)(np.ones(2, dtype)).outputs[0].aval == pa.Aval((2,), np.dtype(wanted))
+    assert pa.make_ir(lambda x: op(x) + op(x * 2.0))(np.float32(1)).outputs[0].aval.dtype == np.float32
