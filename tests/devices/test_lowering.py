@@ -215,5 +215,4 @@ def test_an_irregular_operation_touches_two_files():
             if any(isinstance(n, ast.Constant) and n.value == name for n in ast.walk(ast.parse(path.read_text())))
             and f'"{name}"' in path.read_text()
         ]
-        found = [path for path in naming if path.startswith("codegen/lowerings/")]
-        assert len(found) == 1, f"{name}: {naming}"
+        assert len(naming) == 1 and naming[0].startswith("codegen/lowerings/"), f"{name}: {naming}"

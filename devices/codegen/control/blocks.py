@@ -7,7 +7,7 @@ from ....dsl.ir.programs import Var
 from ...lowering import lowering, record
 from ..loops.loops import settled
 from ..text.scalars import Unsupported
-from . import branches, elements, loops, memory_loops, python_steps, recursion  # noqa: F401  (elements says its own)
+from . import branches, loops, memory_loops, python_steps, recursion
 from .registers import Straight, points
 
 

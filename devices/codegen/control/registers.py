@@ -4,8 +4,6 @@ This is how the bodies of loops and the branches of choices on a few numbers are
 elements. What is too large for that is planned as passes over memory, see `memory_loops.py`.
 """
 
-import itertools
-
 from ....dsl.avals import UNKNOWN
 from ....dsl.control.subprograms import avals_out
 from ....dsl.ir.programs import Var
@@ -14,7 +12,7 @@ from ..loops.bodies import Body, Graph
 from ..loops.elementwise import FUNCTION, cost
 from ..loops.index_maps import mapped
 from ..plan.plan import lowerable
-from ..text.indices import Buffer, Index, contiguous
+from ..text.indices import Buffer, contiguous, points
 from ..text.scalars import Unsupported, ctype, memory_type
 
 LARGEST = 32  # elements of an array whose elements are variables
@@ -171,11 +169,6 @@ class Part(Buffer):
 
     def at(self, idx):
         return super().at(idx) + self.start
-
-
-def points(shape):
-    """The indices of all elements, in order."""
-    return [tuple(Index(i) for i in p) for p in itertools.product(*map(range, shape))]
 
 
 def constant(idx):

@@ -8,16 +8,45 @@ from ..loops.bodies import Body
 from ..loops.emission import reduced
 from ..loops.index_maps import aliases
 from ..loops.loops import Loop, around
+from ..loops.nests import added
 from ..loops.reductions import Accumulator
 from ..text import small_products
-from ..text.indices import ZERO, Index
-from ..text.scalars import Unsupported, code, ctype
+from ..text.indices import ZERO, Index, aligned
+from ..text.scalars import Unsupported, code, ctype, literal
 from . import blas
 
 SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
 
 
-@lowering(operations["matmul"], memory=True, strided=True)
+def element(body, e, idx):
+    x, y = e.inputs
+    dtype = e.outputs[0].aval.dtype
+    if x.aval.dtype != dtype or y.aval.dtype != dtype:
+        raise Unsupported("a product of different dtypes")
+    lead = idx[: len(idx) - (x.aval.ndim > 1) - (y.aval.ndim > 1)]
+    row = (idx[len(lead)],) if x.aval.ndim > 1 else ()
+    column = (idx[-1],) if y.aval.ndim > 1 else ()
+    total = None
+    for l in range(x.aval.shape[-1]):
+        a = body.value(x, (*aligned(lead, x.aval.shape[:-2]), *row, Index(l)))
+        b = body.value(y, (*aligned(lead, y.aval.shape[:-2]), Index(l), *column))
+        if dtype.kind == "b":
+            text = f"{a} && {b}"
+        elif dtype.kind == "c":
+            text = f"{body.graph.functions.word('multiply', dtype)}({a}, {b})"
+        else:
+            text = f"({ctype(dtype)})({a} * {b})"
+        term = body.local(ctype(dtype), text)
+        total = term if total is None else body.local(ctype(dtype), added(total, term, dtype))
+    return literal(0, dtype) if total is None else total
+
+
+def multiplications(e):
+    """How many there are."""
+    return e.outputs[0].aval.size * e.inputs[0].aval.shape[-1]
+
+
+@lowering(operations["matmul"], element=element, steps=multiplications, memory=True, strided=True)
 def matmul(e, graph):
     return [Product(e, graph)]
 

@@ -6,7 +6,8 @@ from ...lowering import lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around, settled
 from ..loops.nests import counters
-from ..text.scalars import Unsupported, ctype
+from ..text.indices import Index
+from ..text.scalars import Unsupported, cast, ctype
 
 
 class Scan:
@@ -95,7 +96,51 @@ def _extremum(compare):
     return lower
 
 
-for name, nests in (
-    ("cumsum", _cumulate("+", 0)), ("cumprod", _cumulate("*", 1)), ("argmax", _extremum(">")), ("argmin", _extremum("<")),
+def _cumulated_element(sign):
+    def element(body, e, idx):
+        x, out, axis = e.inputs[0], e.outputs[0], e.params.get("axis")
+        dtype = out.aval.dtype
+        if axis is None and x.aval.ndim != 1 or dtype.kind == "b" or (dtype.kind == "c" and sign == "*"):
+            raise Unsupported("cumulated so")
+        axis = 0 if axis is None else normalize_axis(e.op.__name__, axis, x.aval.ndim)
+        text = body.at(x, idx, dtype)
+        if idx[axis].const == 0:
+            return body.local(ctype(dtype), text)
+        before = body.value(out, tuple(i + -1 if a == axis else i for a, i in enumerate(idx)))
+        return body.local(ctype(dtype), f"{before} {sign} {text}")
+
+    return element
+
+
+def _extremum_element(compare):
+    def element(body, e, idx):
+        x, axis, keep = e.inputs[0], e.params.get("axis"), e.params.get("keepdims", False)
+        dtype = x.aval.dtype
+        if axis is None and x.aval.ndim != 1 or dtype.kind == "c":
+            raise Unsupported("places of extrema so")
+        axis = 0 if axis is None else normalize_axis(e.op.__name__, axis, x.aval.ndim)
+        kept = list(idx) if keep else [*idx[:axis], None, *idx[axis:]]
+        best = place = None
+        for k in range(x.aval.shape[axis]):
+            text = body.value(x, tuple(Index(k) if a == axis else i for a, i in enumerate(kept)))
+            if best is None:
+                best, place = text, "0"
+                continue
+            better = f"{text} {compare} {best}"
+            if dtype.kind == "f":
+                better = f"{best} == {best} && ({better} || {text} != {text})"
+            better = body.local("_Bool", better)
+            best = body.local(ctype(dtype), f"{better} ? {text} : {best}")
+            place = body.local("int64_t", f"{better} ? {k} : {place}")
+        if place is None:
+            raise Unsupported("places of extrema of nothing")
+        return cast(place, "int64", e.outputs[0].aval.dtype)
+
+    return element
+
+
+for name, nests, element in (
+    ("cumsum", _cumulate("+", 0), _cumulated_element("+")), ("cumprod", _cumulate("*", 1), _cumulated_element("*")),
+    ("argmax", _extremum(">"), _extremum_element(">")), ("argmin", _extremum("<"), _extremum_element("<")),
 ):  # fmt: skip
-    lowering(operations[name], nests=nests, memory=flattened)
+    lowering(operations[name], nests=nests, element=element, memory=flattened)

@@ -1,5 +1,7 @@
 """Positions in arrays: whole numbers that are affine in the counters of loops."""
 
+import itertools
+
 
 class Index:
     """const + sum of coefficient × name; names are C variables (loop counters, or positions read from index arrays)."""
@@ -85,3 +87,8 @@ def contiguous(shape):
         strides.append(step)
         step *= n
     return tuple(reversed(strides))
+
+
+def points(shape):
+    """The indices of all elements, in order."""
+    return [tuple(Index(i) for i in p) for p in itertools.product(*map(range, shape))]
