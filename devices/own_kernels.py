@@ -6,10 +6,9 @@ import weakref
 import numpy as np
 
 from ..dispatch import CUDA, HostArray, RegistrationError, is_number
+from ..dispatch.device_kinds import common_device
 from ..dispatch.explain import no_method
 from ..dispatch.generic import Generic
-from ..dispatch.kinds import common_device
-from .compilers import find_compiler
 from .device import Device
 from .kernels import kernel
 from .lowering import forgets
@@ -82,6 +81,7 @@ def _ufunc(op, params, types, args):
     from .codegen.text.scalars import Unsupported
     from .codegen.toolchain.library import NoCompiler
     from .codegen.ufuncs import ufunc
+    from .compilers import find_compiler
 
     name, c = op.__name__, op.card.c
     try:

@@ -9,6 +9,7 @@
 # | what you have | what you write |
 # |---|---|
 # | an elementwise formula and its partial derivatives | `@elementwise(partials=[…])`, in one line `scalar_rule` |
+# | its expression in C, instead of a kernel | `@elementwise(partials=[…], c="…")` |
 # | an algorithm on arrays, with one or several results | `@opaque()` and its rules |
 # | a Python function whose derivative you know better | `custom_jvp` (forward), `custom_vjp` (reverse) |
 # | an array type for which there is a shorter way | `@op.vjp.method`; back to the long one: `opt_out` |
@@ -95,6 +96,28 @@ axes[0, 0].plot(x, squares[0] + squares[1] * x, "0.6", label="least squares")
 axes[0, 0].plot(x, line[0] + line[1] * x, "C1", label="Huber")
 axes[0, 0].legend()
 axes[0, 0].set(title="1. a line, in spite of outliers")
+
+# %% [markdown]
+# With a C expression the card needs no kernel: it is compiled at the first call, broadcasts and promotes as NumPy's functions
+# do, and in compiled programs it is a part of their loops. `{0}` and `{1}` are the arrays, and words before a parenthesis are
+# functions of C's math library. What is no elementwise expression says its loops by `pa.lowering`.
+
+
+# %%
+@pa.elementwise(partials=[
+    lambda y, r, width: width * np.tanh(r / width),
+    lambda y, r, width: 2 * y / width - r * np.tanh(r / width),
+], c="{1} * {1} * log(cosh({0} / {1}))")  # fmt: skip
+def smooth_huber(r, width, /):
+    """width² log cosh(r / width): half the square of small r, straight for large ones."""
+
+
+check_rule(smooth_huber, np.array([-2.0, 0.3, 1.7]), 0.5)
+gradient = pa.jit(pa.grad(lambda line: np.sum(smooth_huber(away(line), 0.1))))
+smooth_line = squares
+for _ in range(800):
+    smooth_line = smooth_line - 0.02 * gradient(smooth_line)
+assert np.abs(smooth_line - line).max() < 0.05
 
 # %% [markdown]
 # ## 2. One line: Kepler's equation
