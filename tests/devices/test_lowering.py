@@ -75,7 +75,17 @@ def leaky_sum_batch(size, xs, batched, decay):
 leaky_sum.rule("transpose")([lambda ct, y, x, decay: pa.flip(leaky_sum(pa.flip(ct, -1), decay=decay), -1)])
 
 
-@pa.lowering(leaky_sum)
+def leaky_sum_element(body, e, idx):
+    """One element, where all are variables."""
+    (x,), (out,) = e.inputs, e.outputs
+    text = body.at(x, idx, out.aval.dtype)
+    if idx[-1].const == 0:
+        return text
+    before = body.value(out, (*idx[:-1], idx[-1] + -1))
+    return body.local("double", f"{float(e.params['decay'])!r} * {before} + {text}")
+
+
+@pa.lowering(leaky_sum, element=leaky_sum_element)
 def leaky_sum_loops(e, graph):
     """A loop along the last axis whose rounds build on each other, in loops over the others."""
     from polyad.devices.codegen.lowerings.scans import Scan
@@ -113,6 +123,18 @@ def test_a_scan_of_somebody_else(shape):
     np.testing.assert_allclose(pa.jit(slope)(x), slope(x), rtol=1e-12)
     lanes = pa.jit(pa.vmap(lambda x: leaky_sum(x, decay=0.25)))(np.stack([x, 2 * x]))
     np.testing.assert_allclose(lanes, leaky_sum_kernel(np.stack([x, 2 * x]), 0.25), rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 4, 40])
+def test_a_scan_of_somebody_else_in_a_loop(n):
+    """Few elements are variables there, more lie in memory: the loop is one piece of C."""
+    x = np.random.default_rng(1).standard_normal(n)
+    f = lambda x: pa.fori_loop(0, 3, lambda i, s: leaky_sum(s, decay=0.5) * 0.5, x)
+    wanted = x
+    for _ in range(3):
+        wanted = leaky_sum_kernel(wanted, 0.5) * 0.5
+    assert whole(f, x)
+    np.testing.assert_allclose(pa.jit(f)(x), wanted, rtol=1e-13)
 
 
 def test_what_a_lowering_does_not_take_runs_by_the_kernel():

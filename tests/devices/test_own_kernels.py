@@ -89,6 +89,32 @@ def test_all_halves():
         np.testing.assert_array_equal(after(x), (x.astype("f4") + 1).astype("f2"), strict=True)
 
 
+def test_functions_that_are_called_by_pointer():
+    """SciPy's special functions are words, too."""
+    scipy = pytest.importorskip("scipy.special")
+    op, x = declared("erfinv({0}) + i0({0})"), np.linspace(-0.9, 0.9, 7)
+    for f in (op, pa.jit(op)):
+        np.testing.assert_allclose(f(x), scipy.erfinv(x) + scipy.i0(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("c, formula", [
+    ("logaddexp({0}, 0) - maximum({0}, 0)", lambda x: np.logaddexp(x, 0) - np.maximum(x, 0)),
+    ("pow(fabs({0}), 1.5) / (1 + {0} * {0})", lambda x: np.abs(x) ** 1.5 / (1 + x * x)),
+    ("isnan({0}) ? -1 : tanh({0}) - floor({0})", lambda x: np.where(np.isnan(x), -1, np.tanh(x) - np.floor(x))),
+    ("1 / {0}", lambda x: 1 / x),
+])  # fmt: skip
+def test_expressions_at_special_numbers(c, formula):
+    """As NumPy, at both infinities, NaN, zeros of both signs and tiny numbers, without a warning."""
+    op = declared(c)
+    x = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 700.0, 1e300, 3])
+    with np.errstate(all="ignore"):
+        wanted = formula(x)
+    with np.errstate(all="raise"):
+        found = op(x)
+    for y in (found, pa.jit(op)(x)):
+        np.testing.assert_allclose(y, wanted, rtol=1e-14, atol=1e-300)
+
+
 class TestLayouts:
     x = np.random.default_rng(3).standard_normal((6, 8))
 
