@@ -83,8 +83,13 @@ from .ad import (
 
 # devices and parallelism
 from .devices import (
-    Device, DeviceError, available_devices, device, device_of, lowering, memory, place, register_devices, synchronize,
-    to_device,
+    Device as Device, DeviceError as DeviceError, available_devices as available_devices, device as device,
+    device_of as device_of, lowering as lowering, memory as memory, place as place,
+    register_devices as register_devices, synchronize as synchronize, to_device as to_device,
+)  # fmt: skip
+from .parallel import (
+    CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
+    CollectiveTimeout as CollectiveTimeout, RankError as RankError, pmap as pmap, world as world,
 )  # fmt: skip
 
 __version__ = "0.1.0"

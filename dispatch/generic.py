@@ -89,13 +89,13 @@ class Generic:
     """
 
     # put here by resolve.py, which is built on this page
-    resolve = None  # function(generic, types, args) -> target
-    prepare = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
-    check = None  # put here by replacing.py: function(generic, name, types, varargs) that refuses a method no call reaches
-    replaced = None  # put here by replacing.py: function(old, new) that is told of a method that takes another's place
-    own_kernel = None  # put here by devices: function(generic, types, args) -> kernel where no method takes arrays, or None
-    own_dtype = None  # put here by devices: function(op, arrays or numbers, params) -> dtype that such a kernel gives, or None
-    follow = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
+    resolve: Any = None  # function(generic, types, args) -> target
+    prepare: Any = None  # function(types): loads what these types need; called without a lock, since it runs foreign imports
+    check: Any = None  # put here by replaced_methods.py: function(generic, name, types, varargs), refuses what no call reaches
+    replaced: Any = None  # put here by replaced_methods.py: function(old, new), told of a method that takes another's place
+    own_kernel: Any = None  # put here by devices: function(generic, types, args) -> kernel where no method takes arrays
+    own_dtype: Any = None  # put here by devices: function(op, arrays or numbers, params) -> dtype of its result
+    follow: Any = None  # put here by ad: function(generic, target) -> target that keeps to derivative rules by type
     rules = None  # mode -> the methods of such rules, once there are any (rule_methods.py)
     registered = 0  # methods registered so far, of all generic functions
 

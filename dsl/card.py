@@ -41,8 +41,9 @@ dtype, so rules need not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -50,6 +51,23 @@ from ..dispatch import RegistrationError, RuleTable, generic
 from ..dispatch.replaced_methods import announce
 from .declaration_checks import check_c, check_facts, check_known, check_partials, check_rule
 from .families import FAMILIES
+
+if TYPE_CHECKING:
+    from ..dispatch.annotations import AnyArray, F, GenericFunction, P, R_co
+
+    class Operation(GenericFunction[P, R_co], Protocol[P, R_co]):
+        """What a declaration makes of its prototype."""
+
+        card: Card
+        jvp: RuleTable
+        vjp: RuleTable
+
+        def rule(self, which: str, /) -> Callable[[F], F]: ...
+
+    class Declare(Protocol):
+        """The decorator: it keeps the parameters of the prototype, whose body may be its docstring."""
+
+        def __call__(self, prototype: Callable[P, Any], /) -> Operation[P, AnyArray]: ...
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
 
@@ -210,7 +228,7 @@ def _decorator(kind: str, facts: dict[str, Any]) -> Any:
     return lambda prototype: _declare(prototype, kind, **facts)
 
 
-def elementwise(**facts):
+def elementwise(**facts: Any) -> Declare:
     """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch.
 
     With `c`, an expression in C, it needs no kernel, and is compiled like the library's operations.
