@@ -5,7 +5,9 @@ their loops are made, the library's in `codegen/lowerings/`, those of others in 
 """
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ..dispatch import RegistrationError, describe
 from ..dispatch.replaced_methods import announce
@@ -61,7 +63,7 @@ def forgets(function):
     return function
 
 
-def lowering(op, /, **facts):
+def lowering(op: Any, /, **facts: Any) -> Callable[[Callable[..., list]], Callable[..., list]]:
     """Tell the code generators of an operation: what `jit` needs to write C (or CUDA C++) of it.
 
     op: an operation with a card, ours or your own. Without a record an elementwise operation is written by its card's `c`, and

@@ -21,6 +21,7 @@ from .toolchain.library import NoCompiler, load
 from .toolchain.runtime import in_library
 
 DTYPES = "?bBhHiIlLqQefdFD"  # in NumPy's order: a call takes the first to which its arguments can be converted
+SELDOM = "eFD"  # those that are not worth loops of vectors, which compilers take long for
 PLAIN = "efdFD"  # those for which an expression stands that says no kinds: whole numbers are taken as floating ones
 FLAGS = """\
 #include <fenv.h>
@@ -128,23 +129,29 @@ def _loop(op, params, dtype, functions):
     name, n = f"loop_{'e' if half else dtype.str[1:]}", len(xs)
     load = "half_up({0})" if half else "{0} != 0" if dtype.kind == "b" else "{0}"
     store = "half_down({0})" if out.char == "e" else "{0}"
-    element = lambda place: [
-        *[f"const {ctype(inside)} a{i} = {load.format(place(f'x{i}', dtype, i))};" for i in range(n)],
-        f"const {ctype(made)} a = {text};", f"{place('y', out, n)} = {store.format('a')};",
-    ]  # fmt: skip
     kind = lambda d: "uint16_t" if d.char == "e" else memory_type(d)
     row = lambda x, d, i: f"(({kind(d)} *){x})[k]"
     fixed = lambda one: lambda x, d, i: f"(({kind(d)} *){x})[{'0' if i == one else 'k'}]"
     apart = lambda x, d, i: f"*({kind(d)} *)({x} + k * s{i})"
+    names = [*[f"x{i}" for i in range(n)], "y"]
+    given = lambda place: [load.format(place(x, dtype, i)) for i, x in enumerate(names[:-1])]
     steps = [f"s{i} == {(dtype if i < n else out).itemsize}" for i in range(n + 1)]
     ways = [(steps, row)]  # all arrays lie in rows, or all but one number
     ways += [([f"s{i} == 0" if i == one else step for i, step in enumerate(steps)], fixed(one)) for one in range(n) if n > 1]
-    lines = [f"void {name}(char **a, const intptr_t *count, const intptr_t *steps, void *data) {{", "const int64_t n = *count;"]
-    names = [*[f"x{i}" for i in range(n)], "y"]
+    # any other: by a function, so that the expression is compiled for vectors no more often than that is worth
+    arguments = ", ".join([f"const {ctype(inside)} a{i}" for i in range(n)])
+    lines = [f"static __attribute__((noinline)) {ctype(made)} of_{name}({arguments}) {{ return {text}; }}"]
+    lines += [
+        f"void {name}(char **a, const intptr_t *count, const intptr_t *steps, void *data) {{",
+        "const int64_t n = *count;",
+    ]
     lines += [f"char *{x} = a[{i}]; const int64_t s{i} = steps[{i}];" for i, x in enumerate(names)]
     lines.append("")
-    for tests, place in ways:
+    for tests, place in ways if dtype.char not in SELDOM else ():
+        local = [f"const {ctype(inside)} a{i} = {x};" for i, x in enumerate(given(place))]
+        put = f"const {ctype(made)} a = {text}; {place('y', out, n)} = {store.format('a')};"
         lines[-1] += f"if ({' && '.join(tests)}) {{"
-        lines += ["#pragma omp simd", "for (int64_t k = 0; k < n; k++) {", *element(place), "}", "} else "]
-    lines[-1] += "for (int64_t k = 0; k < n; k++) {"
-    return name, out, "\n".join([*lines, *element(apart), "}", "forget_flags();", "}"])
+        lines += ["#pragma omp simd", "for (int64_t k = 0; k < n; k++) {", *local, put, "}", "} else "]
+    called = store.format(f"of_{name}({', '.join(given(apart))})")
+    lines[-1] += f"for (int64_t k = 0; k < n; k++) {apart('y', out, n)} = {called};"
+    return name, out, "\n".join([*lines, "forget_flags();", "}"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.devices.lowering import FACTS, Lowering
+from polyad.devices.lowering import FACTS, SIGNS, Lowering
 from polyad.dsl import operations
 
 DEVICES = Path(pa.devices.__file__).parent
@@ -29,6 +29,9 @@ def test_code_generators_know_no_operation_by_name(path):
         if isinstance(node, ast.Dict):
             keys = [k.value for k in node.keys if isinstance(k, ast.Constant)]
             assert operations.keys().isdisjoint(keys), f"{where}: a table by names of operations: {keys}"
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            held = {n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant)} & operations.keys() - set(SIGNS)
+            assert len(held) < 2, f"{where}: a list of names of operations: {held}"
         if isinstance(node, ast.Compare):
             compared = [ast.unparse(part) for part in (node.left, *node.comparators)]
             named = [text for text in compared if text.endswith(("op.__name__", "card.name"))]
