@@ -1,6 +1,7 @@
 """Functions that neural networks apply to each element, and the sums of exponentials behind them."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -97,13 +98,13 @@ def relu(x, /):
 
 
 @composite(kernel=None, numpy=(), samples=[*one, case(normal(3), slope=0.2)])
-def leaky_relu(x, /, slope=0.01):
+def leaky_relu(x, /, slope: Any = 0.01):
     """x, and `slope` times x below 0, element by element. Its slope at 0 is 1."""
     return where(greater_equal(x, 0), x, multiply(x, slope))
 
 
 @composite(kernel=None, numpy=(), samples=[*one, case(normal(3), alpha=0.5)])
-def elu(x, /, alpha=1.0):
+def elu(x, /, alpha: Any = 1.0):
     """x, and alpha (exp(x) - 1) below 0, element by element."""
     above = greater(x, 0)
     return where(above, x, multiply(alpha, expm1(where(above, 0.0, x))))

@@ -5,6 +5,8 @@ paired with a cotangent of y, in that. So three operations close the circle: `co
 and w, `conv_weight` w from x and y; each is bilinear, and its transposes are the other two.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -63,7 +65,7 @@ _layers = [
 
 
 @bilinear(kernel=None, numpy=(), samples=_layers)
-def conv(x, w, /, strides=1, padding="valid", dilation=1, groups=1):
+def conv(x, w, /, strides: Any = 1, padding: Any = "valid", dilation: Any = 1, groups=1):
     """Convolution as in neural networks (a correlation: the kernel is not reversed) over one to three spatial axes.
 
     x: shape (batch, channels, *space). w: shape (out, channels / groups, *kernel). strides: steps from one position of the
@@ -87,7 +89,7 @@ def conv(x, w, /, strides=1, padding="valid", dilation=1, groups=1):
         case(normal(1, 2, 2, 2), normal(2, 1, 2, 2), space=(3, 4), strides=(1, 2)),
     ],
 )
-def conv_input(y, w, /, space, strides=1, padding="valid", dilation=1, groups=1):
+def conv_input(y, w, /, space, strides: Any = 1, padding: Any = "valid", dilation: Any = 1, groups=1):
     """The transpose of `conv` in its input (a "transposed convolution"): each element of y lays down a scaled kernel.
 
     y: shape (batch, out, *positions), as `conv` would give for an input of these `space` lengths and the other parameters.
@@ -104,7 +106,7 @@ def conv_input(y, w, /, space, strides=1, padding="valid", dilation=1, groups=1)
         case(normal(1, 2, 3, 4), normal(1, 1, 2, 2), kernel=(2, 2), strides=(1, 2)),
     ],
 )
-def conv_weight(x, y, /, kernel, strides=1, padding="valid", dilation=1, groups=1):
+def conv_weight(x, y, /, kernel, strides: Any = 1, padding: Any = "valid", dilation: Any = 1, groups=1):
     """The transpose of `conv` in its weight: how the windows of x go with y, summed over batch and positions.
 
     x: shape (batch, channels, *space). y: shape (batch, out, *positions), as `conv` would give for a kernel of these lengths

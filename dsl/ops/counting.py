@@ -1,5 +1,7 @@
 """Counts: how often integers occur, and how many elements lie in each interval."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import ConcreteValueError, DTypeError, ShapeError, describe, isa
@@ -93,7 +95,7 @@ def _edges(name, x, bins, range):
 
 
 @composite(samples=[case(normal(6), 4), case(normal(2, 3), 3, range=(-1.0, 1.0)), case(integers(5), (0.0, 2.0, 7.0))])
-def histogram_bin_edges(x, /, bins=10, range=None):
+def histogram_bin_edges(x, /, bins: Any = 10, range=None):
     """The edges of the bins of `histogram`: an array of one number more than there are bins. Raises ShapeError."""
     return _edges("histogram_bin_edges", x, bins, range)
 
@@ -104,7 +106,7 @@ def histogram_bin_edges(x, /, bins=10, range=None):
         case(normal(6), 3, weights=_weights), case(normal(6), 3, density=True),
     ],
 )  # fmt: skip
-def histogram(x, /, bins=10, range=None, density=None, weights=None):
+def histogram(x, /, bins: Any = 10, range=None, density=None, weights=None):
     """Count the elements in each bin: a tuple of counts and edges.
 
     x: real array. bins: number of bins of equal width from the smallest to the largest element (or over `range`, a pair),

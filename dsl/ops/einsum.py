@@ -165,7 +165,7 @@ def _asked_path(terms, output, lengths, optimize):
         case(normal(2, 2), normal(2, 3), normal(3, 2), subscripts="ab,bc,ca->b", optimize=False),
     ],
 )  # fmt: skip
-def contract(*arrays, subscripts, optimize="auto"):
+def contract(*arrays, subscripts, optimize: Any = "auto"):
     """Sum of products of arrays over named axes: `einsum` with the subscripts as a parameter, in one form.
 
     arrays: one per term of `subscripts`, a string as for `einsum`. optimize: as for `einsum`. Raises ShapeError.

@@ -285,25 +285,25 @@ def irfftn(x, /, s=None, axes=None, norm=None):
 
 
 @composite(home="fft", samples=[case(complex_normal(2, 3)), case(complex_normal(2, 3, 2), s=(2, 2), axes=(0, 1))])
-def fft2(x, /, s=None, axes=(-2, -1), norm=None):
+def fft2(x, /, s=None, axes: Any = (-2, -1), norm=None):
     """Fourier transform over two axes, the last two unless given: `fftn`. Raises ShapeError."""
     return fftn(x, s=s, axes=axes, norm=norm)
 
 
 @composite(home="fft", samples=[case(complex_normal(2, 3)), case(complex_normal(2, 3, 2), s=(2, 2), axes=(0, 1))])
-def ifft2(x, /, s=None, axes=(-2, -1), norm=None):
+def ifft2(x, /, s=None, axes: Any = (-2, -1), norm=None):
     """Inverse of `fft2` over two axes. Raises ShapeError."""
     return ifftn(x, s=s, axes=axes, norm=norm)
 
 
 @composite(home="fft", samples=[case(normal(2, 3)), case(normal(2, 3, 2), s=(2, 2), axes=(0, 1))])
-def rfft2(x, /, s=None, axes=(-2, -1), norm=None):
+def rfft2(x, /, s=None, axes: Any = (-2, -1), norm=None):
     """Transform of a real array over two axes: `rfftn`. Raises ShapeError, DTypeError."""
     return rfftn(x, s=s, axes=axes, norm=norm)
 
 
 @composite(home="fft", samples=[case(complex_normal(2, 3)), case(complex_normal(2, 3, 2), s=(2, 3), axes=(0, 1))])
-def irfft2(x, /, s=None, axes=(-2, -1), norm=None):
+def irfft2(x, /, s=None, axes: Any = (-2, -1), norm=None):
     """Inverse of `rfft2` over two axes: `irfftn`. Raises ShapeError."""
     return irfftn(x, s=s, axes=axes, norm=norm)
 

@@ -1,6 +1,7 @@
 """Questions about the parts of numbers, and repairs: infinities and signs, real parts, NaN replaced, angles unwrapped."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def real_if_close(x, /, tol=100):
              case(lambda rng: np.array([1 + 1j, np.nan + 2j, 3 - np.inf * 1j]), neginf=-4.0)],
     no_rule={"jvp": "finite differences see infinities"},
 )  # fmt: skip
-def nan_to_num(x, /, nan=0.0, posinf=None, neginf=None):
+def nan_to_num(x, /, nan: Any = 0.0, posinf=None, neginf=None):
     """x with NaN and infinities replaced by numbers; what is replaced has no derivative.
 
     nan, posinf, neginf: the numbers; None for the largest and the smallest of the dtype. Complex numbers are repaired part
@@ -99,7 +100,7 @@ def nan_to_num(x, /, nan=0.0, posinf=None, neginf=None):
     samples=[case(lambda rng: np.array([0.0, 3.0, 6.5, 1.0, -5.0])), case(normal(2, 3), axis=0), case(normal(4), period=1.5),
              case(normal(4), discont=2.0, period=1.0)],
 )  # fmt: skip
-def unwrap(x, /, discont=None, axis=-1, period=2 * math.pi):
+def unwrap(x, /, discont=None, axis=-1, period: Any = 2 * math.pi):
     """Angles with the jumps between neighbours taken out, by whole periods. x: real array.
 
     discont: the smallest jump to take out, half a period at least. axis: along which. Raises ShapeError.

@@ -4,6 +4,8 @@ In a trace such an axis has the length UNKNOWN (`?` in print). Operations that n
 stand in for those that would.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Array, dtype_of, shape_of
@@ -18,7 +20,7 @@ from .padding import pad
 @elementwise(kernel=None, numpy=(), differentiable=False, spelled="dsl.ops.lengths.uniform", samples=[
     case(normal(2, 3), value=1.5), case(normal(2), dtype=np.dtype("i4")),
 ])  # fmt: skip
-def uniform(x, /, value=0, dtype=None):
+def uniform(x, /, value: Any = 0, dtype=None):
     """An array of x's shape with the same number everywhere. dtype: x's unless given."""
 
 
@@ -31,7 +33,7 @@ def uniform_of(x: Array, /, value=0, dtype=None):
     case(normal(2, 3), normal(4, 2)), case(normal(2), normal(3)), case(normal(0, 2), normal(2, 2)),
     case(normal(3, 2), normal(4, 4), first=1),
 ])  # fmt: skip
-def lengthened(x, like, /, first=0):
+def lengthened(x, like, /, first: Any = 0):
     """x with zeros at its end along each axis, from axis `first` on, along which `like`, of as many axes, is longer."""
 
 

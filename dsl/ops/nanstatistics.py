@@ -1,5 +1,7 @@
 """Reductions of what is a number, others left out: nansum and its kin. Integers have no others."""
 
+from typing import Any
+
 import numpy as np
 
 from ..avals import dtype_of
@@ -86,7 +88,7 @@ _spread = [*_axes[:3], case(_gappy(6), ddof=1), case(integers(4))]
 
 
 @composite(samples=_spread)
-def nanvar(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
+def nanvar(x, /, axis=None, dtype=None, ddof: Any = 0, keepdims=False, mean=None, correction=None):
     """Variance over axes of what is a number. Parameters as for `var`. Raises ShapeError."""
     if dtype is None and is_half(x):
         return in_single(nanvar, x, axis=axis, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction)
@@ -100,7 +102,7 @@ def nanvar(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, corre
 
 
 @composite(samples=_spread)
-def nanstd(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
+def nanstd(x, /, axis=None, dtype=None, ddof: Any = 0, keepdims=False, mean=None, correction=None):
     """Standard deviation over axes of what is a number, with slope 0 where all are equal. Raises ShapeError."""
     if dtype is None and is_half(x):
         return in_single(nanstd, x, axis=axis, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction)

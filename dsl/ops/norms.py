@@ -1,6 +1,7 @@
 """Norms of vectors and matrices. At 0 every norm has the value 0 and, by convention, the slope 0."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def _matrix_norm(x, axes, keepdims, ord):
 
 @composite(home="linalg", samples=[*orders, case(normal(2, 3)), case(complex_normal(2, 3), axis=0, keepdims=True), case(
     normal(2, 3, 2), axis=(0, 2), ord=1)])  # fmt: skip
-def vector_norm(x, /, axis=None, keepdims=False, ord=2):
+def vector_norm(x, /, axis=None, keepdims=False, ord: Any = 2):
     """Norm of vectors: (sum of |x|**ord)**(1/ord), real.
 
     x: numeric array. axis: int, tuple (the axes together make one vector) or None for all. ord: a number; inf for the
@@ -92,7 +93,7 @@ def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     *[case(distinct(2, 3, 3), ord=p) for p in matrix_orders], case(complex_normal(3, 2)),
     case(complex_normal(3, 2), ord=2, keepdims=True), case(normal(2, 3), ord="nuc", keepdims=True),
 ])  # fmt: skip
-def matrix_norm(x, /, keepdims=False, ord="fro"):
+def matrix_norm(x, /, keepdims=False, ord: Any = "fro"):
     """Norm of matrices, real: shape (…, m, n) to (…), or (…, 1, 1) with keepdims.
 
     ord: "fro" for the root of the sum of squares, "nuc" for the sum of the singular values, 2 and -2 for the largest and the

@@ -1,5 +1,7 @@
 """Padding: an array with elements added at its ends."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import DTypeError, ShapeError, describe, isa, snapshot
@@ -22,7 +24,7 @@ BY_PLACE = ("edge", "wrap", "reflect", "symmetric")  # modes whose elements are 
         case(normal(2, 2), 1, constant_values=((1, 2), (3, 4))), case(normal(3), 5, mode="reflect", reflect_type="even"),
     ],
 )  # fmt: skip
-def pad(x, /, pad_width, mode="constant", constant_values=0, reflect_type="even"):
+def pad(x, /, pad_width, mode="constant", constant_values: Any = 0, reflect_type="even"):
     """x with elements added before and after, per axis: zeros (or `constant_values`), or copies of its own.
 
     pad_width: int, (before, after), or one such pair per axis. mode: "constant", "edge", "wrap", "reflect" or "symmetric".

@@ -1,6 +1,7 @@
 """Pooling: the largest or the mean element of windows over the spatial axes."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def _padded(x, padding, value):
         case(distinct(1, 1, 5, 4), window=3, strides=2, padding=1), case(distinct(1, 1, 5), window=2, padding="same"),
     ],
 )  # fmt: skip
-def max_pool(x, /, window, strides=None, padding="valid"):
+def max_pool(x, /, window, strides=None, padding: Any = "valid"):
     """The largest element of each window over the spatial axes; equal ones share the derivative, as in `max`.
 
     x: real array of shape (batch, channels, *space), one to three spatial axes. window: its lengths, an int or one per axis.
@@ -73,7 +74,7 @@ def max_pool(x, /, window, strides=None, padding="valid"):
         case(normal(1, 1, 5, 4), window=3, strides=2, padding=1),
     ],
 )  # fmt: skip
-def mean_pool(x, /, window, strides=None, padding="valid"):
+def mean_pool(x, /, window, strides=None, padding: Any = "valid"):
     """The mean of the elements of each window over the spatial axes; padded places do not count.
 
     Parameters and shape as for `max_pool`; integers are averaged in float64. Raises ShapeError.

@@ -1,6 +1,7 @@
 """Products of arrays over chosen axes: tensordot, inner, vdot, kron, cross, and stacks of matrices with vectors."""
 
 import math
+from typing import Any
 
 from ...dispatch import ShapeError, describe
 from ..avals import ndim_of, normalize_axis, shape_of
@@ -46,7 +47,7 @@ def _paired_axes(x, y, axes):
         case(normal(2, 3, 4), normal(4, 2), axes=((0, 2), (1, 0))), case(complex_normal(2, 3), complex_normal(3), axes=1),
     ],
 )  # fmt: skip
-def tensordot(x, y, /, axes=2):
+def tensordot(x, y, /, axes: Any = 2):
     """Sum of products over pairs of axes: the last `axes` of x with the first of y, or the pairs (axes of x, axes of y).
 
     The result has the other axes of x, then those of y. Raises ShapeError if paired lengths differ.

@@ -1,5 +1,6 @@
 """Random bits from a key: the one operation behind `polyad.random`."""
 
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def _keys(*shape):
         case(_keys(3), 7, shape=()), case(_keys(3), integers(2, 3), shape=(2,)), case(_keys(), 2**40, shape=(0,)),
     ],
 )  # fmt: skip
-def random_bits(key, data, /, shape=(), stream=0):
+def random_bits(key, data, /, shape: Any = (), stream: Any = 0):
     """Independent random 64-bit words: those that Philox4x64-10 makes of a key, element by element.
 
     key: uint64 array of shape (..., 2). data: integer array or int, to have other words from the same key; its shape broadcasts

@@ -1,6 +1,7 @@
 """Rearrangements: flips, turns, rolls, repetitions, triangles, diagonals. All linear, by indexing."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def fliplr(x, /):
 
 
 @composite(samples=[case(normal(2, 3)), case(normal(3, 2, 2), k=3, axes=(0, 2)), case(normal(2, 3), k=2)])
-def rot90(x, /, k=1, axes=(0, 1)):
+def rot90(x, /, k=1, axes: Any = (0, 1)):
     """x turned by k quarter turns in the plane of two axes, from the first towards the second."""
     a, b = (normalize_axis("rot90", axis, ndim_of(x)) for axis in axes)
     if a == b:

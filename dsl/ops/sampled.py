@@ -1,5 +1,7 @@
 """Functions known by samples: slopes, integrals, interpolation."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -99,7 +101,7 @@ def _weighted(weights, xs):
         case(normal(2, 3), x=(0.0, 1.0, 3.0)),
     ],
 )  # fmt: skip
-def trapezoid(y, /, x=None, dx=1.0, axis=-1):
+def trapezoid(y, /, x=None, dx: Any = 1.0, axis=-1):
     """Integral of samples along an axis by the trapezoidal rule.
 
     y: array of samples. x: places of the samples, a vector along the axis or an array of y's shape; else dx is the

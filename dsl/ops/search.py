@@ -5,6 +5,7 @@ split by it, and a trace needs `size=`, the number of places to return whatever 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -191,7 +192,7 @@ _sized = [case(booleans(4), size=3), case(integers(2, 3, high=2), size=2), case(
 
 
 @composite(differentiable=False, samples=_sized)
-def flatnonzero(x, /, size=None, fill_value=0):
+def flatnonzero(x, /, size=None, fill_value: Any = 0):
     """Places in an array x flattened of the elements that are not zero.
 
     size: None for all of them (lanes of `vmap` are split by it), or the number of places to return, the first ones, filled
@@ -201,7 +202,7 @@ def flatnonzero(x, /, size=None, fill_value=0):
 
 
 @composite(differentiable=False, samples=_sized)
-def nonzero(x, /, size=None, fill_value=0):
+def nonzero(x, /, size=None, fill_value: Any = 0):
     """Places of the elements that are not zero, a tuple of one vector of places per axis.
 
     size, fill_value: as for `flatnonzero`. Raises ShapeError for an array without axes, ConcreteValueError in a trace
@@ -225,7 +226,7 @@ def nonzero(x, /, size=None, fill_value=0):
 
 
 @composite(differentiable=False, samples=_sized[1:])
-def argwhere(x, /, size=None, fill_value=0):
+def argwhere(x, /, size=None, fill_value: Any = 0):
     """Places of the elements that are not zero, one row of positions along the axes for each.
 
     size, fill_value: as for `flatnonzero`. Raises ConcreteValueError in a trace without size.

@@ -144,7 +144,7 @@ _near = lambda rng: np.array([1.0, 1.0 + 1e-9, 1.1, np.nan, np.inf])
 
 
 @composite(differentiable=False, samples=[case(_near, _near), case(_near, 1.0), case(normal(2, 3), normal(3), atol=0.5)])
-def isclose(x, y, /, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(x, y, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan=False):
     """Test whether |x - y| <= atol + rtol |y|, element by element; infinities of one sign are close.
 
     x, y: arrays or numbers that broadcast. equal_nan: whether NaN is close to NaN. Raises ShapeError.

@@ -1,6 +1,7 @@
 """Changes of shape: reshape, transpose, broadcast, join, new and dropped axes. All linear."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,7 @@ def broadcast_to_batch(size, xs, batched, shape):
 
 # ---------------------------------------------------------------------- one axis more or less
 @composite(samples=[case(normal(3), axis=0), case(normal(2, 3), axis=(0, -1))])
-def expand_dims(x, /, axis=0):
+def expand_dims(x, /, axis: Any = 0):
     """x with axes of length 1 inserted, at the position(s) `axis` of the result. Raises ShapeError."""
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     ndim = ndim_of(x) + len(axes)
@@ -187,7 +188,7 @@ def ravel(x, /):
     sequence=True,
     samples=[sequence_case(normal(2, 3), normal(1, 3)), sequence_case(normal(2, 3), normal(2, 2), axis=1)],
 )
-def concatenate(arrays, /, axis=0):
+def concatenate(arrays, /, axis: Any = 0):
     """Join arrays along an existing axis.
 
     arrays: sequence of at least one array, of equal shape but for `axis`. axis: int, or None to flatten each first.

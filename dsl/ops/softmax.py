@@ -1,6 +1,7 @@
 """Functions of rows: logarithms of sums of exponentials, softmax, standardization. Stable, and free of NaN at -inf."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def logsumexp(x, /, axis=None, b=None, keepdims=False):
 
 
 @composite(kernel=None, numpy=(), samples=[*rows, case(normal(2, 3), axis=None), case(normal(2, 3, 2), axis=(0, -1))])
-def softmax(x, /, axis=-1):
+def softmax(x, /, axis: Any = -1):
     """exp(x) / sum(exp(x)) over axes, without overflow: non-negative numbers that add up to 1.
 
     x: real array. axis: int, tuple, or None for all. Elements of -inf get 0, in a row of nothing else too, with slopes 0;
@@ -92,7 +93,7 @@ def softmax(x, /, axis=-1):
 
 
 @composite(kernel=None, numpy=(), samples=[*rows, case(normal(2, 3), axis=None), case(normal(2, 3, 2), axis=(0, -1))])
-def log_softmax(x, /, axis=-1):
+def log_softmax(x, /, axis: Any = -1):
     """Logarithm of `softmax`, precise where that is tiny. x: real array. axis: int, tuple, or None for all.
 
     Elements of -inf stay -inf, in a row of nothing else too; beside +inf all finite ones are. Raises ShapeError, DTypeError.
@@ -105,7 +106,7 @@ def log_softmax(x, /, axis=-1):
 
 
 @composite(kernel=None, numpy=(), samples=[*rows, case(normal(2, 3), axis=None), case(normal(4), eps=0.1)])
-def standardize(x, /, axis=-1, eps=1e-5):
+def standardize(x, /, axis: Any = -1, eps: Any = 1e-5):
     """x minus its mean over axes, over its standard deviation there: (x - mean) / sqrt(variance + eps).
 
     x: real array. axis: int, tuple, or None for all. eps: added to the variance, against division by zero. Raises

@@ -1,6 +1,7 @@
 """Orders: argsort, sort and its kin, and what follows places along an axis."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ PLACE = np.dtype(np.intp)
         case(integers(6, high=3), stable=True), case(complex_normal(4)),
     ],
 )  # fmt: skip
-def argsort(x, /, axis=-1, kind=None, stable=True, descending=False):
+def argsort(x, /, axis: Any = -1, kind=None, stable=True, descending=False):
     """Places that put x in ascending (or descending) order along an axis (None: x flattened).
 
     Equal elements keep their order in any case; what is not a number comes last, or first in descending order. kind and
@@ -57,7 +58,7 @@ def argsort_batch(size, xs, batched, axis=-1, kind=None, stable=True, descending
         case(complex_normal(4)),
     ],
 )  # fmt: skip
-def sort(x, /, axis=-1, kind=None, stable=True, descending=False):
+def sort(x, /, axis: Any = -1, kind=None, stable=True, descending=False):
     """x in ascending (or descending) order along an axis (None: x flattened). The derivative goes where the elements go.
 
     Parameters as for `argsort`; equal elements keep their order, and so do their derivatives. Raises ShapeError.
@@ -70,7 +71,7 @@ def sort(x, /, axis=-1, kind=None, stable=True, descending=False):
 
 
 @composite(samples=[case(distinct(4), (0, 1, 2, 3)), case(distinct(3, 2), 1, axis=0)])
-def partition(x, /, kth, axis=-1):
+def partition(x, /, kth, axis: Any = -1):
     """x rearranged so that the elements at the places `kth` stand where sorting would put them, none larger before them.
 
     kth: int or several. It is sorted as a whole along the axis, which is one such arrangement. Raises ShapeError.
@@ -80,7 +81,7 @@ def partition(x, /, kth, axis=-1):
 
 
 @composite(differentiable=False, samples=[case(distinct(4), (0, 1, 2, 3)), case(distinct(3, 2), (0, 1, 2), axis=0)])
-def argpartition(x, /, kth, axis=-1):
+def argpartition(x, /, kth, axis: Any = -1):
     """Places of x's elements along an axis in the order of `partition`. Raises ShapeError."""
     _check_kth("argpartition", x, kth, axis)
     return argsort(x, axis=axis)
@@ -100,7 +101,7 @@ def _check_kth(name, x, kth, axis):
         sequence_case(integers(2, 6, high=3), distinct(2, 6), integers(2, 6, high=2), axis=0),
     ],
 )  # fmt: skip
-def lexsort(keys, /, axis=-1):
+def lexsort(keys, /, axis: Any = -1):
     """Places that sort by several keys, by the last one first.
 
     keys: sequence of arrays of one shape, or an array whose axis 0 they are. axis: along which to sort. Raises ShapeError.
@@ -136,7 +137,7 @@ def _along_axis(name, x, indices, axis):
         case(normal(1, 3), integers(5, 1, high=3), axis=-1),
     ],
 )  # fmt: skip
-def take_along_axis(x, indices, /, axis=-1):
+def take_along_axis(x, indices, /, axis: Any = -1):
     """Elements of x at places along an axis that may differ for each line; `indices` broadcasts against x elsewhere.
 
     indices: integer array with as many axes as x. axis: None takes from x flattened. Raises ShapeError.
@@ -154,7 +155,7 @@ def _places(*places):
     numpy=(),
     samples=[case(normal(3, 4), _places(1, 3, 0), normal(3, 1)), case(normal(3, 2), _places(2), 0.0, axis=0)],
 )
-def put_along_axis(x, indices, values, /, axis=-1):
+def put_along_axis(x, indices, values, /, axis: Any = -1):
     """A copy of x with values written at places along an axis that may differ for each line; x itself stays as it is.
 
     Parameters as for `take_along_axis`; values broadcast against indices. Where places repeat, the last value counts.

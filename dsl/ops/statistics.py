@@ -1,6 +1,7 @@
 """Spread, order statistics, averages and covariances."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def over_freedom(name, total, count, ddof, correction):
 
 @composite(samples=[*axes, case(normal(4), ddof=1), case(complex_normal(3)), case(integers(4)),
                     case(normal(2, 4), axis=1, correction=1)])  # fmt: skip
-def var(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
+def var(x, /, axis=None, dtype=None, ddof: Any = 0, keepdims=False, mean=None, correction=None):
     """Mean of the squared distances from the mean over axes, real.
 
     x: array; integers are converted to float64. dtype: to compute in. ddof (NumPy) or correction (array API): the sum is
@@ -60,7 +61,7 @@ def mean_of(x, axis):
 
 
 @composite(samples=[*axes, case(normal(4), ddof=1), case(complex_normal(3)), case(normal(2, 4), axis=1, correction=1)])
-def std(x, /, axis=None, dtype=None, ddof=0, keepdims=False, mean=None, correction=None):
+def std(x, /, axis=None, dtype=None, ddof: Any = 0, keepdims=False, mean=None, correction=None):
     """Standard deviation over axes: the square root of `var`, with its parameters. Raises ShapeError.
 
     Where all elements are equal it is 0 and so is its derivative.

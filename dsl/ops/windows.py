@@ -1,5 +1,7 @@
 """Windows that slide over the last axes of an array, and their transpose, which adds overlapping windows up."""
 
+from typing import Any
+
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, ndim_of, normalize_axis, shape_of
 from ..card import case, complex_normal, composite, linear, normal
@@ -78,7 +80,7 @@ def overlap_geometry(y, space, strides, dilation):
         case(complex_normal(7), window=(2,), strides=2, dilation=3),
     ],
 )  # fmt: skip
-def sliding_windows(x, /, window, strides=1, dilation=1):
+def sliding_windows(x, /, window, strides: Any = 1, dilation: Any = 1):
     """The windows of an array at every position over its last axes: y[…, k, o] = x[…, strides·o + dilation·k].
 
     x: shape (…, *space). window: lengths, one per axis they slide over, or an int for the last axis alone. strides: steps from
@@ -100,7 +102,7 @@ def sliding_windows(x, /, window, strides=1, dilation=1):
         case(complex_normal(2, 2), space=(7,), strides=2, dilation=3),
     ],
 )  # fmt: skip
-def overlap_add(y, /, space, strides=1, dilation=1):
+def overlap_add(y, /, space, strides: Any = 1, dilation: Any = 1):
     """Windows added up where they overlap, the transpose of `sliding_windows`: x[…, strides·o + dilation·k] += y[…, k, o].
 
     y: shape (…, *window, *positions). space: lengths of the axes of the result, shape (…, *space). strides, dilation: as for
