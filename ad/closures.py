@@ -90,6 +90,6 @@ def _holds_arrays(value):
 tree.register(
     Closure,
     lambda c: (c.values, (c.function, c.names)),
-    lambda static, values: Closure(*static, list(values)),
+    lambda static, values: Closure(static[0], static[1], list(values)),
     names=lambda c: c.names,
 )

@@ -167,7 +167,7 @@ def _joint(program, mine, at_least, steps=None):
     def joint(*flat):
         pairs, run = record(*flat[:n])
         if steps is not None:
-            steps[:] = run.outer.equations
+            steps[:] = getattr(run.outer, "equations")  # noqa: B009  of a trace
         cts = iter(flat[n:])
         seeds = [(index, next(cts)) for (_, index), f in zip(pairs, followed, strict=True) if f]
         seeds = [(i, ct) for i, ct in seeds if i is not None]

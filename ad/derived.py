@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from ..dispatch import ShapeError, StructureError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
@@ -114,13 +114,13 @@ def value_and_grad(
     name = title("value_and_grad", f)
 
     @functools.wraps(f)
-    def gradient(*args, **kwargs):
+    def gradient(*args, **kwargs) -> Any:
         return both(name, f, args, kwargs, argnums, has_aux, allow_int)
 
     return gradient
 
 
-def both(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
+def both(name, f, args, kwargs, argnums: Any = 0, has_aux=False, allow_int=False) -> Any:
     """What `value_and_grad` gives at these arguments; a function if f gives one. name: of the transformation, for errors."""
     function, positions, several = selected(name, f, args, kwargs, argnums)
     result = record(name, function, positions, list(map(args.__getitem__, positions)), has_aux, allow_int)
@@ -155,17 +155,17 @@ def grad(
     name = title("grad", f)
 
     @functools.wraps(f)
-    def gradient(*args, **kwargs):
+    def gradient(*args, **kwargs) -> Any:
         return slope(name, f, args, kwargs, argnums, has_aux, allow_int)
 
     return gradient
 
 
-def slope(name, f, args, kwargs, argnums=0, has_aux=False, allow_int=False):
-    """Compute what `grad` returns at these arguments."""
+def slope(name, f, args, kwargs, argnums: Any = 0, has_aux=False, allow_int=False):
+    """What `grad` gives at these arguments."""
     result = both(name, f, args, kwargs, argnums, has_aux, allow_int)
-    if type(result) is not tuple:
-        return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, has_aux, allow_int)(*args))
+    if is_function(result):
+        return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, cast("Any", has_aux), allow_int)(*args))
     y, g = result
     return (g, y[1]) if has_aux else g
 
@@ -184,7 +184,7 @@ def derivative(f: Callable[[Any], T]) -> Callable[[Any], T]:
     name = title("derivative", f)
 
     @functools.wraps(f)
-    def slope(x):
+    def slope(x) -> Any:
         function, _, _ = chosen(name, f, (x,), {}, 0)
         leaves, structure = tree.flatten(x)
         if structure is not tree.LEAF or shape_of(x) != ():

@@ -1,6 +1,7 @@
 """What the transformations ask of arguments, tangents, cotangents and results, and the errors when it is not so."""
 
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,7 @@ def is_function(out):
     return callable(out) and Array not in type(out).__mro__ and not isinstance(out, Array) and tree.structure(out) is tree.LEAF
 
 
-def of_function(f, transform):
+def of_function(f, transform) -> Any:
     """A transformation whose result is a function: transform the function's result instead."""
     return lambda *args, **kwargs: transform(lambda *xs: f(*xs)(*args, **kwargs))
 

@@ -130,7 +130,7 @@ def rows(pullback):
         if dtype_of(value).kind == "c":  # Re(-i dy) = Im(dy)
             across = vmap(pull)(-1j * _basis(value))
             found = [None if a is None else a + 1j * b for a, b in zip(found, across, strict=True)]
-            found = [a / 2 if dtype_of(x).kind == "c" else a for a, x in zip(found, leaves, strict=True)]
+            found = [a if a is None else a / 2 if dtype_of(x).kind == "c" else a for a, x in zip(found, leaves, strict=True)]
         block = lambda a: scalar(reshape(a, shape=shape_of(value) + shape_of(a)[1:]))
         parts = [None if a is None else block(a) for a in found]
         return _row(structure, parts)
@@ -255,7 +255,7 @@ def hvp(f: Callable[[X], Any], x: X, v: Any) -> X:
     return _product(title("hvp", f), f, x, v)
 
 
-def _product(name, f, x, v):
+def _product(name, f, x, v) -> Any:
     """`hvp` on behalf of the transformation `name`, for messages; a function if f gives one."""
     check_inexact(name, 0, x)
     if type(x) not in (float, np.float64) and not made_of_arrays(x, "fc"):  # containers, whose tangents are of other types

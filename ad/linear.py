@@ -71,7 +71,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     return linearized(title("linearize", f), f, primals, has_aux)
 
 
-def linearized(name, f, primals, has_aux=False):
+def linearized(name, f, primals, has_aux=False) -> Any:
     """`linearize` on behalf of the transformation `name`, for messages."""
     inputs = inputs_of(name, range(len(primals)), primals)
     every = [x for leaves, _ in inputs for x in leaves]

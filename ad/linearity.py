@@ -4,6 +4,8 @@ The arguments are values with a mark, which each operation hands on to its resul
 computes its tangent from tangents alone, so that it comes out without the mark.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..dispatch import ConcreteValueError, Layer, Run, StructureError, check_runs, settled, several, snapshot, step_into
@@ -130,7 +132,8 @@ def check_linear(name, f, zeros):
             ) from error
     if result is None:
         return True
-    for slope in result[1]:
+    slopes: Any = result[1]
+    for slope in slopes:
         if run.is_marked(slope):
             raise StructureError(
                 f"{name}: the function is not linear: its derivative depends on its argument (through {slope.by}); use vjp or "

@@ -4,10 +4,11 @@
 import threading
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 _table = threading.Lock()
-resumable = WeakKeyDictionary()  # run -> the lock of whoever lets it go on
+resumable: Any = WeakKeyDictionary()  # run -> the lock of whoever lets it go on
 _held = ContextVar("polyad_locks_held", default=frozenset())  # runs that this context has to itself
 
 

@@ -3,6 +3,7 @@
 import functools
 import itertools
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def _shown(run, x):
     return x
 
 
-def push(name, f, inputs, dxs, has_aux=False):
+def push(name, f, inputs, dxs, has_aux=False) -> Any:
     """One forward pass: (values, tangents or None, structure, aux), or None if f's result is a function.
 
     inputs: pairs (leaves, structure), one per argument. dxs: their tangents, None where zero.
@@ -99,7 +100,7 @@ def complex_slope(along, across):
     return both / 2 if dtype_of(along).kind == "c" else both
 
 
-def record(name, f, positions, primals, has_aux=False, allow_int=True):
+def record(name, f, positions, primals, has_aux=False) -> Any:
     """One recorded evaluation: (pullback, aux), or None if f's result is a function.
 
     positions: the numbers of the arguments, for errors. allow_int: whether some may be without tangent space.

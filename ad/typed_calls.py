@@ -5,6 +5,7 @@ modes, lanes, traces, in any nesting. What it computes stands in its parameter, 
 """
 
 from contextvars import ContextVar
+from typing import Any
 
 from ..dispatch import Array, Container, Layer, RuleTable, generic, is_number, tree
 from ..dispatch.generic import Generic
@@ -137,7 +138,7 @@ def _node(*rules):
     def ruled_call(*leaves, call):
         """A call of an operation by the rules that its array types have."""
 
-    function = generic(ruled_call)
+    function: Any = generic(ruled_call)
     card = function.card = function.generic.card = Card("ruled_call", "opaque", differentiable=bool(rules))
     function.generic.add(lambda *leaves, call: call.value(*leaves), (), Array)
     card.rules["batch"] = lambda size, xs, batched, call: function(*xs, call=Lanes(call, size, batched))

@@ -104,7 +104,7 @@ class Generic:
         if not self.name.isidentifier():
             raise RegistrationError(f"generic: {prototype!r} needs a name of its own; declare it with def")
         self.prototype = prototype
-        self.card = None
+        self.card: Any = None
         self.families = ()
         self.members = weakref.WeakSet()
         self.table = {}

@@ -10,7 +10,7 @@ import functools
 import threading
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .arrays import Array, ArrayMeta
 from .callers import caller, is_library
@@ -44,6 +44,11 @@ class LayerMeta(ArrayMeta):
     so that the class of the plain value in its place is asked (type_tests.py)."""
 
     __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})  # type: ignore
+
+
+    if TYPE_CHECKING:
+
+        def __getitem__(cls, depth: int) -> Any: ...  # `Kind[depth]`; see Layer.__class_getitem__
 
 
 _own = type.__dict__["__dict__"].__get__  # what a class itself defines
@@ -97,6 +102,11 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
     __slots__ = ("__weakref__", "memory", "root")
     run: Any
     below: Any
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str, /) -> Any: ...  # the slots of its kinds
+
     state: tuple[str, ...] = ()  # the slots that make up the value
     restate: Any = None  # function(self, other): take over the other's slots
     # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
@@ -429,7 +439,7 @@ def open_runs():
     return runs
 
 
-def refuse(x, what, advice):
+def refuse(x, what, advice) -> NoReturn:
     """Raise: Python asked `what` of a followed value, which would drop what the transformation follows."""
     if x.run.closed:
         raise x.run.leaked()

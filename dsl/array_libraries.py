@@ -6,6 +6,7 @@ Both go by the innermost array, under all layers. A library of its own adds one 
 
 import numbers
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ for wider in (HostArray, Array):
     wider.register(Scalar)
 
 
-def bottom(x):
+def bottom(x) -> Any:
     """The plain array, number or container under all layers of x; under a trace, an argument of the trace or None."""
     while Layer in type(x).__mro__:  # isinstance would take ten times as long
         below = x.below

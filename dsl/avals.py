@@ -7,6 +7,7 @@ of one element, gives the dtype, so promotion is NumPy's and nobody's copy of it
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def standing_of(x):
     return kind if issubclass(kind, np.ndarray) and not shape_of(x) else None
 
 
-def infer(function, avals, params):
+def infer(function, avals, params) -> Any:
     """The Aval of an operation's result from those of its arguments (Python numbers stand for themselves)."""
     card = function.card
     rule = card.rules.get("shape")

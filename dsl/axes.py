@@ -1,13 +1,14 @@
 """Named axes: the lanes of an enclosing `vmap` or `pmap`, found by name from inside."""
 
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
 from ..dispatch import AxisNameError, StructureError
 from .avals import dtype_of, shape_of
 
-_axes = ContextVar("polyad_axes", default=())
+_axes: ContextVar[tuple] = ContextVar("polyad_axes", default=())
 
 
 class Axis:
@@ -24,7 +25,7 @@ class Axis:
     def __init__(self, name, size, depth):
         self.name, self.size, self.depth = name, size, depth
         self.local = size
-        self.run = None  # the pass over the lanes that is under way
+        self.run: Any = None  # the pass over the lanes that is under way
         self.effects = None  # for each lane here, what operations with an effect have given so far, once there are any
         self.varying = False  # lanes have answered Python differently: what a collective gives is each lane's own
         self.answers = 0  # a checksum of what Python was told in this pass, kept where other processes have lanes too
@@ -159,7 +160,7 @@ class Stacked:
         return self.value[0] if shape_of(self.value)[0] else np.zeros(self.shape, self.dtype)
 
 
-def enclosing_axes():
+def enclosing_axes() -> Any:
     """The axes of all enclosing maps, outermost first."""
     return _axes.get()
 

@@ -53,7 +53,7 @@ from .declaration_checks import check_c, check_facts, check_known, check_partial
 from .families import FAMILIES
 
 if TYPE_CHECKING:
-    from ..dispatch.annotations import AnyArray, F, GenericFunction, P, R_co
+    from ..dispatch.annotations import AnyArray, GenericFunction, P, R_co, T
 
     class Operation(GenericFunction[P, R_co], Protocol[P, R_co]):
         """What a declaration makes of its prototype."""
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         jvp: RuleTable
         vjp: RuleTable
 
-        def rule(self, which: str, /) -> Callable[[F], F]: ...
+        def rule(self, which: str, /) -> Callable[[T], T]: ...
 
     class Declare(Protocol):
         """The decorator: it keeps the parameters of the prototype, whose body may be its docstring."""

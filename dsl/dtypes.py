@@ -6,6 +6,7 @@ every array and `polyad.float32(2)` makes a number of it. NumPy's own dtype obje
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +77,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
         raise DTypeError(f"result_type: {shown} have no common dtype") from None
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     """Return whether every value of one dtype is one of another (NumPy's "safe" casting).
 
     from_: array or dtype. to: dtype. Raises DTypeError.
@@ -88,7 +89,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     return np.can_cast(_dtype_given("can_cast", from_), dtype_named("can_cast", to))
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     """Return whether a dtype is of a kind.
 
     kind: a dtype, one of "bool" "signed integer" "unsigned integer" "integral" "real floating" "complex floating"

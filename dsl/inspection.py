@@ -1,6 +1,7 @@
 """What the namespace says of itself: devices, dtypes, defaults, capabilities (array API standard, "inspection")."""
 
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,8 @@ class NamespaceInfo:
     """
 
     # put here by devices/standard.py, for `dsl` names no device: functions () -> names of devices, the current device
-    available = current = None
+    available: Any = None
+    current: Any = None
 
     def capabilities(self):
         """Return whether boolean indexing and shapes that depend on values work, and how many axes an array can have.

@@ -58,7 +58,7 @@ def meet(blocks, place, detail=None):
     try:
         _raise_for_all(blocks, found, place)
     except BaseException as error:
-        error.met = True
+        error.met = True  # type: ignore[attr-defined]
         if axis is not None:
             axis.note(error)
         raise
@@ -113,7 +113,7 @@ def kinds_around():
 
 def transformations(kinds):
     """Such kinds as text."""
-    return ", in it ".join([NAMES.get(kind, kind) for _, kind in kinds]) or "none"
+    return ", in it ".join([NAMES.get(kind) or kind for _, kind in kinds]) or "none"
 
 
 def alike(blocks, place, x, lanes=False):
@@ -153,7 +153,7 @@ def alike(blocks, place, x, lanes=False):
 def _fail(blocks, message):
     """Raise a LaneSplitError that all ranks raise."""
     error = LaneSplitError(f"{blocks.name}: {message}")
-    error.met = True
+    error.met = True  # type: ignore[attr-defined]
     if blocks.axis is not None:
         blocks.axis.note(error)
     raise error

@@ -41,7 +41,7 @@ class Reduction(NamedTuple):
     mpi: str
     encode: Callable
     decode: Callable
-    fold: Callable = None
+    fold: Callable | None = None
 
 
 @cache

@@ -6,6 +6,7 @@ By default a function may know which rank it runs on, as long as what all lanes 
 import functools
 import types
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def reads(f):
     found = _Search(f)
     codes = sorted({(name_of(part), _code(part.__code__), repr(_mark((part.__defaults__, part.__kwdefaults__))))
                     for part in found.functions})  # fmt: skip
-    marks = [("the code of the function, or of one that it calls,", zlib.crc32(repr(codes).encode()), ())]
+    marks: list[Any] = [("the code of the function, or of one that it calls,", zlib.crc32(repr(codes).encode()), ())]
     for path, value in zip(found.places, found.reader()(), strict=True):
         names = ".".join([part for part in path if isinstance(part, str) and part not in UNNAMED])
         mark = _mark(value)

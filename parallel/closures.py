@@ -151,7 +151,7 @@ class Watch:
         """Have what jit has recorded so far happen now, before what is noted next: a tape around it grows only then."""
         for run in self.jitted:
             if not run.performs:
-                run.pending()
+                run.pending()  # type: ignore[attr-defined]
 
     def start(self):
         self._settle()

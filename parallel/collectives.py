@@ -14,6 +14,8 @@ lanes runs the map on lane 0 all the same, so that it takes part in every collec
 computes is cut off (`Blocks.own`) on every way out, backwards too.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..dispatch import HostArray, Layer
@@ -33,7 +35,7 @@ class Blocks:
     of a map are equal where they lie alike, so that a step that is recorded once more is known to be the same.
     """
 
-    axis = None
+    axis: Any = None
 
     def __init__(self, comm, size, name):
         self.comm, self.size, self.name = comm, size, name

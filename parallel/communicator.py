@@ -3,10 +3,12 @@
 Every other module of this folder speaks to MPI through this one, so that all traffic is validated, checked across
 the ranks and bounded in time.
 """
+
 import hashlib
 import operator
 import pickle
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -207,6 +209,7 @@ def world():
 
 def _make_link():
     deadline = setting("POLYAD_DEADLINE", "60", float)
+    MPI: Any
     MPI, reason = load_mpi(deadline)
     library = library_name(MPI) if MPI else "one process, no MPI"
     size = MPI.COMM_WORLD.Get_size() if MPI else 1

@@ -2,6 +2,7 @@
 
 Plain MPI leaves the other ranks waiting for ever, and some launchers then report success.
 """
+
 import atexit
 import os
 import sys
@@ -9,6 +10,7 @@ import threading
 import time
 import traceback
 from contextlib import suppress
+from typing import Any
 
 from . import board as boards
 from . import early_exit
@@ -29,7 +31,7 @@ class ExitHooks:
     """
 
     def __init__(self, comm):
-        self.guard = None
+        self.guard: Any = None
         self._comm, self._pid = comm, os.getpid()
         self._head = f"[rank {comm.Get_rank()}/{comm.Get_size()}] "
         early_exit.uninstall()

@@ -23,7 +23,7 @@ class Signature(NamedTuple):
     """The facts that all ranks must have in common before a collective moves data."""
     operation: str
     shape: tuple = ()
-    dtype: np.dtype = None
+    dtype: np.dtype | None = None
     reduction: str = ""
     root: int = -1
     label: str = ""
@@ -149,7 +149,7 @@ class Guard:
             self._busy = False
             self._lock.release()
 
-    def wait(self, *requests, after=0):
+    def wait(self, *requests, after: float = 0):
         """Wait for the requests of the collective that runs now; CollectiveTimeout at the deadline. after: seconds that were
         waited already."""
         self._pending = requests   # a request that is given up still owns its buffers: MPI may write to them later

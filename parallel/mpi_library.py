@@ -19,7 +19,7 @@ def launched_size():
     child of one of these processes."""
     if is_child():
         return 1, ""
-    names = list(_LAUNCHERS)
+    names: list[str] = list(_LAUNCHERS)
     if "SLURM_PROCID" in os.environ and "SLURM_STEP_ID" in os.environ:   # else a batch script, not a started rank
         names.append("SLURM_NTASKS")
     for name in names:

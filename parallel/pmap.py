@@ -185,10 +185,10 @@ class RankAxis(Axis):
     def _reads(self, f, given):
         return [*reads(f), *reads_given(given)] if self.blocks.comm.strict else ()
 
-    def _refuse(self, message, kind=CollectiveError):
+    def _refuse(self, message, kind: type[Exception] = CollectiveError):
         """Raise an error that all ranks raise."""
         error = kind(f"{self.blocks.name}: {message}")
-        error.met = True
+        error.met = True  # type: ignore[attr-defined]
         raise error
 
     def _vary(self, x):

@@ -1,6 +1,7 @@
 """`check_rule`: the rules of an operation's card against references that know nothing of them."""
 
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -173,7 +174,8 @@ def check_trace(op, args, params):
     with naming("trace"):
         program = make_ir(f)(*values)
         expected = f(*values)
-        rounding = {} if op.card.body else {"rtol": 0, "atol": 0}  # beside its body, a kernel of its own may round otherwise
+        # beside its body, a kernel of its own may round otherwise
+        rounding: dict[str, Any] = {} if op.card.body else {"rtol": 0, "atol": 0}
         agree(program(*values), expected, **rounding)
         assert str(program), "the program does not print"
         if operations.get(op.__name__) is op and op.__module__.startswith("polyad."):  # code names ours only

@@ -36,7 +36,7 @@ from ..styles.variable_nodes import Leaf, recording
 from ..styles.variables import variables_run
 from ..taylor.series import SeriesRun
 from .policies import everything
-from .recompute import TapeFold, VariableFold, layers_in, without
+from .recompute import Fold, TapeFold, VariableFold, layers_in, without
 from .reenter import Moment, apart
 from .saved import SAME, KeepingRun
 
@@ -109,7 +109,7 @@ class Recomputed:
         shallow = max([run.depth for run in runs if _reads_on(run)], default=0)  # whose values keep what they were made of
         tapes = [run for run in tapes if run.depth > shallow]
         traces = [(run, len(run.equations)) for run in runs if type(run) is TraceRun and run.depth > shallow]
-        folds = [TapeFold(self, moment, run) for run in tapes]
+        folds: list[Fold] = [TapeFold(self, moment, run) for run in tapes]
         if recording.get() and not shallow:
             folds.append(VariableFold(self, moment, variables_run))
             tapes += [variables_run] if variables_run in inside else []

@@ -3,6 +3,8 @@
 The parents of that node are all values on the record that the function read, arguments or not.
 """
 
+from typing import Any
+
 from ...dispatch import Layer, LeakedLayerError, MutationError, snapshot, tree
 from ...dsl.avals import aval_of
 from ...dsl.layers.splitting import Need, Split
@@ -21,6 +23,10 @@ class Fold:
     def __init__(self, recomputed, moment, run):
         self.recomputed, self.moment, self.run = recomputed, moment, run
         self.name, self.parents = recomputed.name, None
+
+    parents: Any  # once it has run
+    _pull: Any  # of the kinds of records, as `folded`
+    folded: Any
 
     def pull(self, cts):
         """Cotangents of the parents, from those of the results; itself a checkpoint for what is recorded around it."""

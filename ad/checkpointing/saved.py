@@ -1,6 +1,7 @@
 """What a checkpoint keeps beside the arguments: results that its policy chooses, directly below the values on the tape."""
 
 from contextlib import contextmanager
+from typing import Any
 
 from ...dispatch import Layer, MutationError, Run, several, snapshot
 from ...dsl.avals import dtype_of
@@ -57,7 +58,7 @@ class KeepingRun(Run):
 
     __slots__ = ("again", "around", "count", "kept", "names", "passive", "policy", "tape")
 
-    def __init__(self, name, policy, tape, first=None):
+    def __init__(self, name, policy, tape, first: Any = None):
         self.tape = tape
         super().__init__(name)
         self.policy, self.again = policy, first is not None

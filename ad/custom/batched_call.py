@@ -1,5 +1,7 @@
 """A call of a function with rules of its own, for all lanes of a map at once."""
 
+from typing import Any
+
 from ...dispatch import AxisNameError, LaneSplitError, Layer, LeakedLayerError, snapshot
 from ...dsl import broadcast_to, sum, vmap
 from ...dsl.avals import shape_of
@@ -46,7 +48,7 @@ class MappedCall:
         return ys, dys
 
     def forward(self, xs):
-        known = []
+        known: list[Any] = []
 
         def run(xs):
             ys, saved, back = self.call.forward(xs)
@@ -64,7 +66,7 @@ class MappedCall:
         shared = [kind != "lanes" for kind in self.kinds]
         return [c if c is None or not s else sum(c, axis=0) for c, s in zip(found, shared, strict=True)]
 
-    def _over_lanes(self, f, columns, keep=None):
+    def _over_lanes(self, f, columns, keep=None) -> Any:
         """Lists of results of f for lists of values of the arguments. keep: how results after the first list leave the map."""
         if self.run.closed:
             return self._mapped(f, (list(self.axes),) * len(columns))(*[list(c) for c in columns])

@@ -38,14 +38,17 @@ class CustomFunction(Generic[P, T]):
 
     kind = "custom_derivative"
 
+    __name__: str
+
     def __init__(self, f: Callable[P, T], nondiff_argnums: int | Sequence[int] = ()) -> None:
         functools.update_wrapper(self, f)
-        self.f = f
+        self.f: Any = f
         self.title = title(self.kind, f)
         self.nondiff = _positions(self.title, nondiff_argnums)
         self.jvp_rule = self.forward_rule = self.backward_rule = None
         self.symbolic = {"jvp": False, "vjp": False}
-        self.signature, self.arity = None, None
+        self.signature: inspect.Signature | None = None
+        self.arity: Any = None
         with suppress(TypeError, ValueError):  # a builtin may have no signature
             self.signature = inspect.signature(f)
             parameters = self.signature.parameters.values()
@@ -110,7 +113,7 @@ class CustomFunction(Generic[P, T]):
                     f"{self.title}: defjvps got {len(rules)} rule(s) for {len(primals)} differentiated argument(s); give one "
                     "for each, None where the derivative is zero"
                 )
-            y = self(*self._merged(fixed, primals), **kwargs)
+            y: Any = self(*self._merged(fixed, primals), **kwargs)  # type: ignore
             packing = Packing(y)
             total = [None] * len(packing.arrays)
             for n, (one, t) in enumerate(zip(rules, tangents, strict=True)):
@@ -155,12 +158,12 @@ class CustomFunction(Generic[P, T]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         if not kwargs and all([type(x) in PLAIN for x in args]):
             return self.f(*args)
-        args, kwargs = self._positional(args, kwargs)
-        nondiff = [n % len(args) for n in self.nondiff if -len(args) <= n < len(args)]
-        packing = Packing(tuple([x for n, x in enumerate(args) if n not in nondiff]))
+        given, keywords = self._positional(args, kwargs)
+        nondiff = [n % len(given) for n in self.nondiff if -len(given) <= n < len(given)]
+        packing = Packing(tuple([x for n, x in enumerate(given) if n not in nondiff]))
         if not any(isinstance(x, Layer) for x in packing.arrays):
-            return self.f(*args, **kwargs)
-        call = Call(self, packing, [args[n] for n in sorted(nondiff)], kwargs)
+            return self.f(*given, **keywords)
+        call = Call(self, packing, [given[n] for n in sorted(nondiff)], keywords)
         ys = bind(call, packing.arrays)
         packing.detached()
         return call.out.tree(ys)
@@ -181,7 +184,7 @@ class CustomFunction(Generic[P, T]):
         return [next(fixed) if n in places else next(primals) for n in range(count)]
 
 
-def _positions(name, numbers):
+def _positions(name, numbers) -> tuple[int, ...]:
     found = (numbers,) if isa(numbers, int) else numbers
     whole = lambda n: isa(n, (int, np.integer)) and not isa(n, bool)
     if not isinstance(found, (tuple, list)) or not all(map(whole, found)):
@@ -248,6 +251,8 @@ class Call:
     fixed: arguments that are not differentiated; packing: how the others are made of their arrays. out: after a run, how the
     result is made of its arrays.
     """
+
+    out: Any
 
     def __init__(self, custom, packing, fixed, kwargs):
         self.custom, self.packing, self.fixed, self.kwargs = custom, packing, fixed, kwargs

@@ -1,5 +1,7 @@
 """Trees as lists of arrays and back, and the tangents and cotangents that a user's rule gives for them."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Array, DTypeError, ShapeError, StructureError, describe, is_container, isa, settled, tree
@@ -28,6 +30,8 @@ class Packing:
         """This packing without the arrays themselves."""
         self.arrays = None
         return self
+
+    arrays: Any
 
     def tree(self, arrays):
         """The tree with these arrays."""
@@ -74,7 +78,7 @@ class Packing:
         boxes = tree.map(_Box, _substituted(given), is_leaf=_is_zero)
         model = tree.unflatten(self.structure, list(range(len(self.others))))
         try:
-            entries = tree.broadcast_prefix(boxes, model, where)
+            entries: Any = tree.broadcast_prefix(boxes, model, where)
         except StructureError:
             entries = None
         alone = entries is not None and all(
@@ -85,7 +89,7 @@ class Packing:
                 f"{where} is {tree.show(tree.structure(given))}; it must have the structure {tree.show(self.structure)}, with "
                 "None or polyad.NoTangent where it is zero"
             )
-        return [None if box is None else box.value for box in entries]
+        return [None if box is None else box.value for box in entries or ()]
 
 
 class _Box:

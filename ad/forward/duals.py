@@ -1,5 +1,6 @@
 """Forward mode: values with a tangent, pushed through each operation by its jvp rule."""
 
+from typing import Any
 
 from ...dispatch import Layer, Run, settled, snapshot
 from ...dispatch.type_tests import set_class
@@ -81,6 +82,8 @@ class ForwardRun(Run):
     (roots.py)."""
 
     __slots__ = ("kept", "remarks", "store")
+    remarks: Any
+    store: Any
 
     def __init__(self, name):
         super().__init__(name)

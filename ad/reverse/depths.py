@@ -4,7 +4,8 @@
 from contextvars import ContextVar
 from math import ceil
 
-at_work = ContextVar("polyad_keeping", default=())  # the keeping runs whose values are met here, outermost first
+# the keeping runs whose values are met here, outermost first
+at_work: ContextVar[tuple] = ContextVar("polyad_keeping", default=())
 
 
 def below_depth(depth):

@@ -10,6 +10,7 @@ import functools
 import sys
 import threading
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class _Here(threading.local):
     store = None  # weak reference to that of the pass under way in this thread
 
 
-_here = _Here()
+_here: Any = _Here()
 
 
 def begin():
@@ -158,8 +159,9 @@ def _model(xs):
                 return None
         elif type(x) is not float:
             return None
-    large = model is not None and model.nbytes >= LEAST and model.dtype.kind in "fc"
-    return model if large and (model.ndim == 1 or model.flags.c_contiguous) else None
+    if model is None or model.nbytes < LEAST or model.dtype.kind not in "fc":
+        return None
+    return model if model.ndim == 1 or model.flags.c_contiguous else None
 
 
 @functools.cache

@@ -6,6 +6,7 @@ matters for large arrays, and costs time for small ones, which are kept as they 
 """
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def added(x, y, new):
     return computed(add, x, y)
 
 
-def parts_of(x):
+def parts_of(x) -> Any:
     """A number and its tangent, of a value of forward mode: linear functions act on each; () for other values."""
     names = getattr(type(x), "halves", None)
     if names is None:

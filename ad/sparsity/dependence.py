@@ -8,6 +8,7 @@ its rule `depends`; an opaque operation without one reads what its derivative ru
 import functools
 import math
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class Call:
         return tuple(map(self.run.varying, self.y)) if isinstance(self.y, tuple) else self.run.varying(self.y)
 
 
-def dependence_rule(generic):
+def dependence_rule(generic) -> Any:
     """The rule of an operation: function(call) -> the sets of its result, or a list of them if it gives several."""
     card = generic.card
     general = _rules.get(card.kind, _opaque)
@@ -125,14 +126,14 @@ def _reduction(call):
 
 
 # ---------------------------------------------------------------------- linear
-def _linear(call):
+def _linear(call) -> Any:
     """Of all arguments in which it is linear together."""
     places = call.generic.card.linear
     places = range(len(call.args)) if places is None else places
     return _of_matrix(call, list(places))
 
 
-def _bilinear(call):
+def _bilinear(call) -> Any:
     """Of each argument, with the other one as it is, or as some array without zeros if that depends on the inputs."""
     found = None
     for i, _ in call.followed():
@@ -140,7 +141,7 @@ def _bilinear(call):
     return found
 
 
-def _of_matrix(call, places):
+def _of_matrix(call, places) -> Any:
     fixed = [a for k, a in enumerate(call.args) if k not in places and isinstance(a, Layer)]
     if isinstance(call.y, tuple) or any(dtype_of(a).kind not in "fc" for a in fixed):
         return _dense(call)  # its matrix depends on positions that are not known
@@ -210,7 +211,7 @@ def _selection(function, count):
 
 
 # ---------------------------------------------------------------------- all else
-def _by_letters(call, said):
+def _by_letters(call, said) -> Any:
     """Dependence in the letters of the last axes, "ij,jk->ik": result [i, k] reads x[i, j] and y[j, k] for all j."""
     inputs, outputs = [part.split(",") for part in said.replace(" ", "").split("->")]
     several = isinstance(call.y, tuple)
@@ -238,9 +239,9 @@ def _zeros(call, i):
     return other if np.count_nonzero(other) < 0.8 * other.size else None
 
 
-def _opaque(call):
-    """Find what the derivative rule reads: it is linear in the tangents, so it is run with the arguments' sets in their place.
-    An operation whose rule is made of itself again and again ends as one of which nothing is known."""
+def _opaque(call) -> Any:
+    """What the derivative rule reads: it is linear in the tangents, so it is run with the arguments' sets in their place. An
+    operation whose rule is made of itself again and again ends as one of which nothing is known."""
     if _nested.get() == DEEPEST:
         return _dense(call)
     token = _nested.set(_nested.get() + 1)
@@ -252,7 +253,7 @@ def _opaque(call):
         _nested.reset(token)
 
 
-def _through_forward(call):
+def _through_forward(call) -> Any:
     run = call.run
     dxs = [None if s is None else run.depending(ones_like(x), s) for x, s in zip(call.xs, call.sets, strict=True)]
     dy = forward_rule(call.generic)(tuple(dxs), call.known_result(), *call.known_values(), **call.params)
@@ -267,7 +268,7 @@ def _matching(run, t, y):
     return None if sets is None else patterns.broadcast(sets, shape_of(t), shape_of(y))
 
 
-def _through_reverse(call):
+def _through_reverse(call) -> Any:
     """By the reverse rules alone: the pattern of the cotangents, transposed."""
     places = [i for i, _ in call.followed()]
     results = list(call.y) if isinstance(call.y, tuple) else [call.y]
@@ -297,7 +298,7 @@ def _through_reverse(call):
     return [parts.get(j) for j in range(len(results))] if isinstance(call.y, tuple) else parts[0]
 
 
-def _dense(call):
+def _dense(call) -> Any:
     """Each element reads every element."""
     sets = None
     for _, own in call.followed():

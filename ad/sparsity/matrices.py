@@ -98,14 +98,14 @@ def _planned(name, f, argnums, pattern, check, search, compress, derived) -> Any
         return given or compress(search(name, function, leaves, structure))
 
     @functools.wraps(f)
-    def matrix(*args, **kwargs):
+    def matrix(*args, **kwargs) -> Any:
         checked = check and given is not None
         return SparsePlan(name, f, argnums, prepare(args, kwargs), checked, derived)(*args, **kwargs)
 
     def plan(*args, **kwargs):
         return SparsePlan(name, f, argnums, prepare(args, kwargs), check, derived)
 
-    matrix.plan = plan
+    matrix.plan = plan  # type: ignore[attr-defined]
     return matrix
 
 
@@ -210,7 +210,7 @@ def _compressed(pattern, mode):
     least = {
         "forward": np.diff(pattern.indptr).max(initial=0), "reverse": np.bincount(pattern.indices).max(initial=0),
     }  # fmt: skip
-    modes = sorted(least, key=least.get) if mode == "auto" else [mode]
+    modes = sorted(least, key=least.__getitem__) if mode == "auto" else [mode]
     best = None
     for each in modes:
         if best is not None and best.passes <= least[each]:

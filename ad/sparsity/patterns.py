@@ -4,6 +4,7 @@ How an operation combines them is its dependence: which elements of its result r
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ TOO_MANY = 2**28  # entries; a pattern of more would take gigabytes
 ELEMENT = np.int64
 
 
-def csr(indices, indptr, shape):
+def csr(indices, indptr, shape) -> Any:
     """A boolean CSR array from its columns and row starts."""
     from scipy.sparse import csr_array
 
@@ -29,17 +30,17 @@ def too_dense(entries):
     )
 
 
-def empty(size, columns):
+def empty(size, columns) -> Any:
     """No dependence at all."""
     return csr(np.empty(0, ELEMENT), np.zeros(size + 1, ELEMENT), (size, columns))
 
 
-def units(size, first, columns):
+def units(size, first, columns) -> Any:
     """Element i depends on input first + i."""
     return csr(np.arange(first, first + size), np.arange(size + 1), (size, columns))
 
 
-def rows(sets, numbers):
+def rows(sets, numbers) -> Any:
     """The sets of the elements with these numbers, in this order; of number -1 the empty one."""
     counts = np.diff(sets.indptr)
     counts = np.where(numbers < 0, 0, counts[numbers]) if len(counts) else np.zeros(len(numbers), ELEMENT)
@@ -52,7 +53,7 @@ def rows(sets, numbers):
     return csr(sets.indices[places], np.concatenate([[0], ends]), (len(numbers), sets.shape[1]))
 
 
-def grouped(sets, groups, count):
+def grouped(sets, groups, count) -> Any:
     """For each of `count` groups the union of the sets of its elements; groups[i] is element i's group, -1 for none."""
     if count == 1 and groups.size and not groups.any():
         found = np.unique(sets.indices)
@@ -61,7 +62,7 @@ def grouped(sets, groups, count):
     return related(sets, groups[members], members, count)
 
 
-def related(sets, results, elements, count):
+def related(sets, results, elements, count) -> Any:
     """For each of `count` results the union of the sets of the elements related to it, given as pairs of numbers."""
     from scipy.sparse import coo_array
 
@@ -74,7 +75,7 @@ def related(sets, results, elements, count):
     return found
 
 
-def stacked(parts, columns):
+def stacked(parts, columns) -> Any:
     """The sets of several arrays, one after the other. parts: pairs (sets or None, number of elements)."""
     if len(parts) == 1 and parts[0][0] is not None:
         return parts[0][0]
@@ -84,19 +85,19 @@ def stacked(parts, columns):
     return csr(indices.astype(ELEMENT), indptr, (len(indptr) - 1, columns))
 
 
-def union(found, more):
+def union(found, more) -> Any:
     """The union, element by element; None is empty."""
     if found is None or found is more:
         return more
     return found if more is None else found + more
 
 
-def numbered(shape):
+def numbered(shape) -> Any:
     """The numbers of the elements of an array of this shape, as such an array."""
     return np.arange(math.prod(shape)).reshape(shape)
 
 
-def broadcast(sets, shape, result, live=None):
+def broadcast(sets, shape, result, live=None) -> Any:
     """The sets of an array of this shape broadcast to that of the result; only where `live`, a mask, if it is given."""
     if shape == result and live is None:
         return sets
@@ -104,7 +105,7 @@ def broadcast(sets, shape, result, live=None):
     return rows(sets, (numbers if live is None else np.where(live, numbers, -1)).ravel())
 
 
-def along_letters(sets, letters, shape, result_letters, result):
+def along_letters(sets, letters, shape, result_letters, result) -> Any:
     """The sets of a result whose element [i, k] reads what the letters say: of "ij" with result "ik" all [i, j].
 
     letters: one per last axis of the argument, of this shape; result_letters: the same for the result. Axes before them
@@ -133,14 +134,14 @@ def along_letters(sets, letters, shape, result_letters, result):
     return sets if len(numbers) == sets.shape[0] and np.array_equal(numbers, np.arange(len(numbers))) else rows(sets, numbers)
 
 
-def _up_to(sets, shape, axis):
+def _up_to(sets, shape, axis) -> Any:
     """Each element's set joined with those before it along an axis."""
     after, before = np.tril_indices(shape[axis])
     numbers = np.moveaxis(numbered(shape), axis, 0)
     return related(sets, numbers[after].ravel(), numbers[before].ravel(), sets.shape[0])
 
 
-def through_constant(sets, letters, shape, result_letters, result, constant, constant_letters):
+def through_constant(sets, letters, shape, result_letters, result, constant, constant_letters) -> Any:
     """As `along_letters`, of a product with a constant array that has zeros: what they multiply is not read."""
     lead = _leading(len(result) - len(result_letters))
     name = lambda shape, own: lead[len(lead) - (len(shape) - len(own)) :] + own

@@ -6,6 +6,7 @@ watch; `polyad.grad` of a function is the first choice: it cannot be used too la
 
 import functools
 import operator
+from typing import Any
 
 from ...dispatch import Layer, LeakedLayerError, MutationError, StructureError, describe, settled, tree
 from ...dispatch.callers import caller
@@ -72,7 +73,8 @@ class Tape:
 
     def __init__(self, persistent=False):
         self.persistent = persistent
-        self._run, self._spent = None, None
+        self._run: Any = None
+        self._spent: Any = None
 
     def __enter__(self):
         if self._run is not None:

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from typing import Any
 
 from ...dispatch import DTypeError, Layer, LeakedLayerError, describe, settled
 from ...dsl.avals import aval_of, dtype_of, is_number
@@ -57,12 +58,12 @@ class GraphRun(TraceRun):
     def record(self, equation):
         known = getattr(self.local, "known", None)
         key = None if known is None else _key(equation)
-        if key is not None and key in known:
+        if known is not None and key is not None and key in known:
             return known[key]
         step = Step(equation)
         for v in equation.outputs:
             v.origin = step
-        if key is not None:
+        if known is not None and key is not None:
             known[key] = equation.outputs
         return equation.outputs
 
@@ -91,7 +92,7 @@ graph = GraphRun()
 standing.append(graph)
 
 
-def value_of(var):
+def value_of(var) -> Any:
     return Traced[0](var, graph)
 
 

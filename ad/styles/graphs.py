@@ -38,11 +38,11 @@ def placeholder(shape: int | Sequence[int] = (), dtype: Any = float, name: str |
     >>> pa.sin(x)
     Traced[0](float64[3])
     """
-    shape = (shape,) if isa(shape, (int, np.integer)) else shape
-    if not isinstance(shape, (tuple, list)) or not all(is_count(n, 0) for n in shape):
+    lengths: Any = (shape,) if isa(shape, (int, np.integer)) else shape
+    if not isinstance(lengths, (tuple, list)) or not all(is_count(n, 0) for n in lengths):
         raise ShapeError(f"placeholder: the shape is a tuple of lengths, all known, not {shape!r}")
     kind = _dtype(dtype)
-    var = Var(Aval(tuple(int(n) for n in shape), kind))
+    var = Var(Aval(tuple(int(n) for n in lengths), kind))
     var.origin = Placeholder(name)
     return value_of(var)
 

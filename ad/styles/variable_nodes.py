@@ -4,6 +4,7 @@ import itertools
 import threading
 import weakref
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class Leaf(Node):
     """A variable's own node: its value, and its gradient or None."""
 
     __slots__ = ("grad", "value")
+    grad: Any
     made = False  # whether there is any
 
     def __init__(self, value):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from ...dispatch import (
     MutationError,
     ShapeError,
     StructureError,
-    current_depth,
     describe,
     innermost_run,
     isa,
@@ -108,7 +107,7 @@ class Variable(Lasting):
         back = Between("backward", entry_of, number_of, sources, ([self.value], tree.LEAF, [self.index]), required)
         (grads,) = back.pull(back.seeds(ct))
         with _lock:
-            for leaf, grad in zip(leaves, grads, strict=True):
+            for leaf, grad in zip(leaves, cast("Any", grads), strict=True):
                 leaf.grad = grad if leaf.grad is None else add(leaf.grad, grad)
         if not retain:
             freed = Freed()
@@ -267,7 +266,7 @@ def _fitted(name, value, like):
     return value if dtype_of(value) == dtype_of(like) else value.astype(dtype_of(like))
 
 
-def _outside(what, advice, kind=MutationError):
-    if current_depth():
-        run = innermost_run()
+def _outside(what, advice, kind: type[Exception] = MutationError):
+    run = innermost_run()
+    if run is not None:
         raise kind(f"{what} inside a transformation, {run.name} (entered at {run.where}): {advice}")

@@ -117,7 +117,7 @@ def derivatives(f: Callable[[Any], T], n: int) -> Callable[[Any], list[T]]:
         raise ShapeError(f"{name}: n is a number of derivatives, a whole number from 0, not {n!r}")
 
     @functools.wraps(f)
-    def all_of(x):
+    def all_of(x) -> Any:
         chosen(name, f, (x,), {}, 0)
         leaves, structure = tree.flatten(x)
         if structure is not tree.LEAF or shape_of(x) != ():

@@ -9,6 +9,7 @@ Source of the recurrences: A. Griewank, A. Walther, Evaluating Derivatives, 2nd 
 """
 
 from functools import partial, reduce
+from typing import Any
 
 from ...dispatch import check_level
 from ...dsl import add, divide, multiply, negative
@@ -24,8 +25,9 @@ class Coefficients:
     """The Taylor coefficients 1, 2, … of a value, None where zero: those known so far, and the rule for the next."""
 
     __slots__ = ("_known", "rule")
+    rule: Any
 
-    def __init__(self, known=(), rule=None):
+    def __init__(self, known=(), rule: Any = None):
         self._known, self.rule = list(known), rule
 
     def known(self, order):

@@ -65,7 +65,7 @@ def check_grads(
     places = [f"argument {n}{path}" for n, a in enumerate(args) for path in tree.paths(a)]
     if tree.structure(f) is not tree.LEAF:  # a callable tree
         places = [*[f"the function's {path.lstrip('.')}" for path in tree.paths(f)], *places]
-        args, f = (_plain(name, "0, the function,", f), *args), lambda function, *xs: function(*xs)
+        args, f = (_plain(name, "0, the function,", f), *args), _called  # type: ignore[assignment]
     _check_function(name, f, args, places)
     if any([np.finfo(np.asarray(x).dtype).eps > 1e-10 for x in tree.leaves(args) if inexact(x)]):
         rtol, atol = max(rtol, COARSE), max(atol, COARSE)
@@ -91,6 +91,10 @@ def _on_copies(f):
 
 
 # ---------------------------------------------------------------------- whether f can be checked
+def _called(function, *xs):
+    return function(*xs)
+
+
 def _check_function(name, f, args, places):
     if not any([inexact(x) for x in tree.leaves(args)]):
         raise StructureError(f"{name}: no argument holds floating numbers, so there is nothing to check; give 3.0 instead of 3")
@@ -112,7 +116,8 @@ def _check_function(name, f, args, places):
         raise ValueError(f"{name}: the function's result is NaN or infinite everywhere; finite differences need finite numbers")
     what = "two calls with the same arguments"
     advice = "it is random or keeps state; fix the seed inside, or make key and state arguments"
-    _same(name, *results, what, advice, lambda eps: 100 * eps)
+    first, second = results
+    _same(name, first, second, what, advice, lambda eps: 100 * eps)
     advice = "it does something else for followed values (asks for their type, or a rule of its own returns another value)"
     _same(name, results[0], y, "the plain call and the one under forward mode", advice, np.sqrt)
     _same(name, results[0], vjp(_on_copies(f), *args)[0], "the plain call and the one under reverse mode", advice, np.sqrt)

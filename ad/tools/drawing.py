@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...dispatch import describe, isa, tree, unwatch, watch
 from ...dsl.avals import aval_of
@@ -35,7 +35,7 @@ def draw_tape(f: Callable[P, Any], file: Any = None, format: str | None = None, 
 
     name = title("draw_tape", f)
 
-    def draw(*args):
+    def draw(*args) -> Any:
         watcher = object()
         watch(watcher)
         try:
@@ -46,7 +46,7 @@ def draw_tape(f: Callable[P, Any], file: Any = None, format: str | None = None, 
             return of_function(f, lambda g: draw_tape(g, file, format, limit)(*args))
         return tape_graph(result[0], args, limit).written(file, format)
 
-    return draw
+    return cast("Any", draw)  # which takes f's arguments by position
 
 
 def tape_graph(pullback, args, limit=LARGEST):

@@ -1,5 +1,7 @@
 """`Diagonal`: square matrices that are zero off the diagonal."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Array, Container, ShapeError, array_type, describe, isa
@@ -86,7 +88,7 @@ def diagonal_elementwise(op, *xs, **params):
         return Diagonal(op(*[x.diag for x in xs], **params)) if keeps_zeros(op, xs, params) else NotImplemented
     if len(xs) > 2:
         return NotImplemented
-    x, y = xs
+    x, y = xs  # type: ignore[misc]
     if op is multiply or (op is divide and isinstance(x, Diagonal)):
         return scaled(op, x, y)
     if op is power and isa(y, (int, float)) and y > 0:
@@ -293,6 +295,8 @@ def index_diagonal(x: Diagonal, /, *arrays: Array, spec):
     if Ellipsis not in spec and len([part for part in spec if part is not None]) <= x.ndim - 2:
         return Diagonal(index(x.diag, *arrays, spec=spec))
     parts = join_index(spec, arrays)
+    row: Any
+    column: Any
     *lead, row, column = parts if len(parts) >= 2 else (None, None)
     if None in spec or Ellipsis in spec or isinstance(row, slice) or isinstance(column, slice) or len(parts) != x.ndim:
         return NotImplemented

@@ -1,5 +1,7 @@
 """`OneHot`: rows with a single 1, stored as the positions of the ones."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Array, Container, DTypeError, array_type, describe, isa
@@ -48,7 +50,7 @@ class OneHot(Container):
     array([1., 0., 1.])
     """
 
-    def __init__(self, indices, n, dtype=np.float64):
+    def __init__(self, indices, n, dtype: Any = np.float64):
         indices = np.asarray(indices) if isa(indices, (int, list)) else indices
         if indices.dtype.kind not in "iu":
             raise DTypeError(f"OneHot: positions are integers, not {describe(indices)}")

@@ -1,6 +1,7 @@
 """`Zeros`: an array of zeros that stores nothing but its shape and dtype."""
 
 from builtins import any as any_
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Zeros(Container):
 
     always_zero = True
 
-    def __init__(self, shape, dtype=np.float64):
+    def __init__(self, shape: Any, dtype: Any = np.float64) -> None:
         self.shape = tuple(int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
         self.dtype = np.dtype(dtype)
         if any_(n < 0 for n in self.shape):

@@ -1,5 +1,7 @@
 """How the lanes of a map take part in control flow: all lanes of a value make one value of the layer below."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import LaneSplitError, current_depth, isa
@@ -175,7 +177,7 @@ class LanesLift(Lift):
         results = steps_of(*same, *rows, body=program, constants=len(same), carry=0, length=self.run.size, reverse=False)
         return [Batched[self.run.depth](y, self.run) for y in results]
 
-    def _by_groups(self, chosen, values, mine, branches):
+    def _by_groups(self, chosen, values, mine, branches) -> Any:
         """Each branch runs for the lanes that chose it."""
         groups = [(k, np.flatnonzero(chosen == k)) for k in range(len(branches))]
         groups = [(k, lanes) for k, lanes in groups if len(lanes)] or [(0, np.arange(0))]
@@ -185,10 +187,10 @@ class LanesLift(Lift):
             branch = lambda *xs, k=k: tuple(evaluate(branches[k], xs))
             parts.append(vmap(branch, [0 if m else None for m in mine], axis_size=len(lanes))(*xs))
         order = np.argsort(np.concatenate([lanes for _, lanes in groups]))
-        columns = zip(*parts, strict=True)
+        columns: Any = zip(*parts, strict=True)
         return [_lanes_of(concatenate(_of_one_length(ys)), order) if len(ys) > 1 else ys[0] for ys in columns]
 
-    def _by_selection(self, chosen, values, mine, branches):
+    def _by_selection(self, chosen, values, mine, branches) -> Any:
         """Each branch runs for all lanes, and `where` picks. It runs only if a lane chose it, and other lanes then run it with
         what that lane has: for their own it might not end, or not be defined."""
         results, guard = None, self.run.size > 0
@@ -278,6 +280,6 @@ def _takes_steps(run, name, params):
     return run.lanes is not None and any([names_axis(p, run.axis.name) for v in params.values() for p in programs_in(v)])
 
 
-LanesRun.takes_steps = _takes_steps
+LanesRun.takes_steps = _takes_steps  # type: ignore[method-assign]
 for kind in (Batched, Replicated):
     kind.lift = classmethod(lifted("lift", _make))

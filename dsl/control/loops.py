@@ -161,7 +161,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], T], init: A
     return _counting_in_python(first, last, body_fun, init)
 
 
-def _counting_in_python(first, last, body_fun, x):
+def _counting_in_python(first, last, body_fun, x) -> Any:
     carry = Carry("fori_loop", "body_fun", x)
     leaves = carry.given
     for i in range(first, last):

@@ -11,7 +11,8 @@ from ...dispatch import Layer, isa, tree
 from ..avals import aval_of
 
 DEEPEST = 64  # choices by the same code inside one another, beyond which it is taken to have no end
-_under_way = ContextVar("polyad_choices", default=())  # (code, state) of the functions that are being traced for choices
+# (code, state) of the functions that are being traced for choices
+_under_way: ContextVar[tuple] = ContextVar("polyad_choices", default=())
 
 
 class CallsItself(BaseException):
@@ -41,7 +42,7 @@ def finished(makers):
             signal = unfinished
     known = next((m for m in made if m is not None), None)
     if known is None:
-        raise signal
+        raise signal  # type: ignore[misc]  there is one, since none is known
     return [known if m is None else m for m in made]
 
 

@@ -2,6 +2,7 @@
 of them, which call themselves in turn."""
 
 from contextvars import ContextVar
+from typing import Any
 
 from ..axes import resolved
 from ..card import programs_in
@@ -62,7 +63,8 @@ def _go_on(frame):
         if enter is not None and deep_within(e.params):
             entered = enter(*xs, **e.params)
             if entered is not None:
-                return _Frame(*entered, e.outputs)
+                program, given = entered
+                return _Frame(program, given, e.outputs)
         y = e.op.generic.spread(*xs, **resolved(e.op, e.params))
         env.update(zip(e.outputs, y if isinstance(y, tuple) else (y,), strict=True))
     return None
@@ -128,8 +130,10 @@ class _UnderWay:
         self.stand_in, self.flags, self.used = stand_in, flags, False
 
 
-_ways = ContextVar("polyad_deep_under_way", default=None)  # (program, key) -> `_UnderWay`
-_notes = ContextVar("polyad_deep_notes", default=None)  # (dict, key) of what is made while assumptions are open
+# (program, key) -> `_UnderWay`
+_ways: ContextVar[dict | None] = ContextVar("polyad_deep_under_way", default=None)
+# (dict, key) of what is made while assumptions are open
+_notes: ContextVar[Any] = ContextVar("polyad_deep_notes", default=None)
 
 
 def remembered(program, key, make, start, stand_in):

@@ -3,6 +3,8 @@
 What a function reads from outside becomes arguments of the operation, so each layer sees it.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Array, Layer, ShapeError, StructureError, check_runs, isa, layers_of, open_runs
@@ -208,7 +210,7 @@ def alike(name, paths, programs, example=None):
 
 def _common(name, path, column):
     arrays = list(dict.fromkeys([v.aval for v in column if not number_type(v)]))
-    numbers = [number_type(v) for v in column if number_type(v)]
+    numbers: list[Any] = [number_type(v) for v in column if number_type(v)]
     if not arrays:
         kind = wider(*numbers)
         return aval_of(kind(0)), kind

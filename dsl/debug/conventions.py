@@ -15,7 +15,8 @@ from ..layers.tracing import Traced
 from ..roots import watchers
 
 _raises = ContextVar("polyad_debug_conventions", default=False)
-deferred = ContextVar("polyad_conventions_deferred", default=None)  # list for what may prove to be part of a whole
+# list for what may prove to be part of a whole
+deferred: ContextVar[list | None] = ContextVar("polyad_conventions_deferred", default=None)
 ADVICE = (
     "a smooth function of it may have another second derivative: write squared distances as such (sqeuclidean, sum(x**2), "
     "norm(x)**2), or keep away from that point"

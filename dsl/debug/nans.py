@@ -6,6 +6,7 @@ equation that made it is named. Values in lanes are looked at lane by lane.
 """
 
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from ..ir.programs import inspectors
 from ..layers.batching import Batched
 from ..ops.compare import isinf, isnan
 
-_setting = ContextVar("polyad_debug_nans", default=None)
+_setting: ContextVar[Any] = ContextVar("polyad_debug_nans", default=None)
 
 
 class debug_nans:

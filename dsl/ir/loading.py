@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,7 @@ class _Reader:
             program.in_structure = self._structure(ins, len(program.inputs))
             program.out_structure = self._structure(outs, len(program.outputs))
 
-    def _op(self, name):
+    def _op(self, name) -> Any:
         if type(name) is list:
             module, name = name
             found = outside.get((module, name))
@@ -208,4 +209,4 @@ def _holds(program, sought, around, silently=False):
     return any([p is sought or p not in around and _holds(p, sought, (*around, p), silently) for p in inside])
 
 
-Program.load = staticmethod(load)
+Program.load = staticmethod(load)  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """The cheapest cut of a network: Dinic's algorithm (Soviet Math. Dokl. 11, 1970), without recursion."""
 
 from collections import deque
+from typing import Any
 
 INFINITE = float("inf")
 
@@ -33,7 +34,7 @@ class Network:
 
     def _levels(self):
         """Distances from the source along edges with capacity left."""
-        levels = [None] * len(self.edges)
+        levels: list[Any] = [None] * len(self.edges)
         levels[0], waiting = 0, deque([0])
         while waiting:
             a = waiting.popleft()

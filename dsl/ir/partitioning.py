@@ -148,7 +148,7 @@ def _interleaved(after, outputs, again, made):
         waiting = [v]
         while waiting:
             e = made.get(waiting[-1]) if isinstance(waiting[-1], Var) else None
-            if e not in again or e in done:
+            if e is None or e not in again or e in done:
                 waiting.pop()
                 continue
             inputs = [u for u in e.inputs if isinstance(u, Var) and made.get(u) in again and made[u] not in done]

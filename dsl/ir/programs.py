@@ -3,6 +3,8 @@
 Evaluating a program calls the public operations again, so every transformation applies to a program as to any function.
 """
 
+from typing import Any
+
 from ...dispatch import StructureError, tree
 from ..avals import aval_of, infer
 from ..axes import named, resolved
@@ -26,6 +28,9 @@ class Var:
     """
 
     __slots__ = ("aval", "lanes", "origin", "standing", "weak")
+    aval: Any
+    origin: Any
+    weak: Any
 
     def __init__(self, aval, lanes=(), weak=None, standing=None):
         self.aval, self.lanes, self.weak, self.standing = aval, dict(lanes), weak, standing

@@ -198,4 +198,4 @@ def _structure(program, structure):
     return write(tree.unflatten(structure, list(range(count))))
 
 
-Program.save = save
+Program.save = save  # type: ignore[attr-defined]

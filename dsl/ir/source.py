@@ -17,7 +17,7 @@ from ..card import programs_in
 from ..ops.indexing import Slice
 from .inlining import inlined
 
-LIBRARY = __package__.partition(".")[0]
+LIBRARY = __name__.partition(".")[0]
 
 
 def letters(n):

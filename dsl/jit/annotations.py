@@ -37,7 +37,7 @@ class Jit(Protocol):
     __name__: str
     explain: Callable[[Callable[..., Any]], str]
     programs: Callable[[Callable[..., Any]], list[Program]]
-    source: Callable[[Callable[..., Any]], str]
+    source: Callable[[Callable[..., Any]], list[str]]
 
     @overload
     def __call__(

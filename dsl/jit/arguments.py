@@ -2,6 +2,7 @@
 
 import inspect
 import types
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def has(x, name):
         return False
 
 
-def kind_of(x):
+def kind_of(x) -> Any:
     """Return what of an argument decides about the program: of arrays shape and dtype, of numbers their type, of all else the
     value."""
     kind = type(x)

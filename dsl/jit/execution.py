@@ -1,6 +1,7 @@
 """Running a call by the tree: along the segments known, and where they end, by the user's function itself."""
 
 import traceback
+from typing import Any
 
 from ...dispatch import MutationError, PolyadError
 from ...dispatch import tree as pytree
@@ -79,7 +80,7 @@ def walk(tree, segment, env, path):
     return None
 
 
-def trace(jitted, tree, env, leaves, arrays, path):
+def trace(jitted, tree, env, leaves, arrays, path) -> Any:
     """(results, structure) by running the user's function, and the tree grown by what was new. path: what has been run
     already."""
     tree.traces += 1
@@ -137,7 +138,7 @@ def _without_a_trace(jitted, tree, leaves, before, error):
         found = _as_it_is(jitted, tree, leaves, before)
     except Exception as plain:
         plain = error if isinstance(error, PolyadError) else plain
-        plain.plainly = True
+        plain.plainly = True  # type: ignore[union-attr]
         raise plain from None
     if tree.eager is None:
         tree.eager = f"with values that jit follows it fails: {type(error).__name__}{place_of(error)}: {error}"

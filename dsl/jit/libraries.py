@@ -66,7 +66,7 @@ def plain(value):
         return all(map(plain, value)) and not own(value)
     if isa(value, slice):
         return plain((value.start, value.stop, value.step))
-    record = dataclasses.is_dataclass(value) and type(value).__dataclass_params__.frozen
+    record = dataclasses.is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen  # noqa: B009
     return record and all([plain(getattr(value, f.name)) for f in dataclasses.fields(value)])
 
 

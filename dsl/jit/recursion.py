@@ -7,6 +7,7 @@ it again with what they said confirms it, or gives a wider answer.
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from ...dispatch import StructureError, open_runs
 from ...dispatch import tree as pytree
@@ -22,7 +23,7 @@ from ..layers.tracing import NeedsPython, Traced, TraceRun, identity
 from .arguments import Static, is_array, kind_of
 
 PASSES = 10
-_calls = ContextVar("polyad_jit_calls", default=())  # the calls of jitted functions that are being traced
+_calls: ContextVar[tuple] = ContextVar("polyad_jit_calls", default=())  # the calls of jitted functions that are being traced
 
 
 class Call:
@@ -48,7 +49,7 @@ def _kinds(leaves):
     return tuple([_kind(x) for x in leaves])
 
 
-def _kind(x):
+def _kind(x) -> Any:
     """Return what a trace knows of an argument."""
     if is_number(x):
         return aval_of(x), type(x), ()
@@ -71,7 +72,7 @@ def call_in_trace(jitted, args, kwargs):
     known = next((run.programs[key] for run in runs if key in run.programs), None)
     if known is not None:
         return known(leaves)
-    here = runs[0] if runs else None
+    here: Any = runs[0] if runs else None
     if all([c.run is here for c in same]):
         if len({(c.run, c.kinds) for c in calls}) > DEEPEST:
             raise StructureError(
@@ -101,12 +102,14 @@ class Recursive:
         self.statics = [None if is_array(x) or is_number(x) else x for x in leaves]
         self.variables = [self._variable(x) for x in leaves]
         self.example = bottom(next((x for x in leaves if is_array(x)), None))
-        self.known, self.read, self.program, self.acts, self.leaves = None, [], None, False, leaves
+        self.known: Any = None
+        self.read, self.program, self.acts, self.leaves = [], None, False, leaves
 
     @staticmethod
     def _variable(x):
         if is_array(x) or is_number(x):
-            return Var(*_kind(x)[::2], weak=_kind(x)[1])
+            aval, weak, lanes = _kind(x)
+            return Var(aval, lanes, weak=weak)
         return None
 
     def __call__(self, leaves):

@@ -5,6 +5,8 @@ What the tree knows already is followed, not recorded again, and what has been c
 segments are the run's own until it ends, when the tree takes them in.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Array, Layer, MutationError, Replayed, StructureError, describe, effect_name, isa
@@ -370,7 +372,7 @@ class JitRun(TraceRun):
         )
         return outputs, structure
 
-    def _output(self, x):
+    def _output(self, x) -> Any:
         if isinstance(x, Layer) and type(x) is Traced[self.depth]:
             if x.run is not self:
                 raise self.foreign(x.run)

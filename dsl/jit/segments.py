@@ -3,6 +3,7 @@
 import threading
 import time
 from itertools import count
+from typing import Any
 
 from ...dispatch import Layer, effects_are_kept, isa
 from ..avals import Aval, is_number
@@ -27,6 +28,10 @@ class Segment:
     """
 
     __slots__ = ("children", "code", "equations", "number", "out", "question", "runs", "seconds", "traced", "weak")
+    code: Any
+    question: Any
+    out: Any
+    weak: Any
 
     def __init__(self):
         self.equations, self.question, self.children = [], None, {}

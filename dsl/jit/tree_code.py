@@ -1,5 +1,7 @@
 """A tree as one Python function: from compiled segment to compiled segment, by the answers, without looking anything up."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Layer
@@ -45,7 +47,8 @@ class _Code:
     """Lines of Python. names: Var -> its name; space: what they name."""
 
     def __init__(self, tree):
-        self.tree, self.lines, self.space = tree, [], {"ndarray": np.ndarray}
+        self.tree, self.lines = tree, []
+        self.space: dict[str, Any] = {"ndarray": np.ndarray}
         self.arguments = [f"x{i}" for i in range(len(tree.inputs))]
         self.names = {v: n for v, n in zip(tree.inputs, self.arguments, strict=True) if v is not None}
         read = [f"r{i}" for i in range(tree.read)]

@@ -250,7 +250,7 @@ class Jitted:
                 what = f"compares {label}, {many[0].nbytes >> 20} MB, with a copy at each call, as NumPy alone may have read it"
                 self.say(what, "make it an argument", "is compiled")
 
-    def _tree(self, owner, reads, known, key, leaves, objects, structure, given):
+    def _tree(self, owner, reads, known, key, leaves, objects, structure, given) -> Any:
         """(the tree of a call, what f reads, the arrays among that, by which way of reading, the state of what it reads); None
         if it turns out that static attributes are to be looked at. known: whether this way of reading is an older one."""
         found = self._look_up(reads, key, objects, leaves)
@@ -298,7 +298,7 @@ class Jitted:
             reads.trees[key] = new
         return result
 
-    def _look_up(self, reads, key, objects, leaves):
+    def _look_up(self, reads, key, objects, leaves) -> Any:
         """As `_tree` by a way of reading, with None for a tree that is not there; None if it cannot be read like this any
         more."""
         try:

@@ -4,6 +4,8 @@ A method of an operation's name takes what the operation takes, and all else tha
 about memory, or about the digits of one number, belongs to the plain value: jit takes it out of the trace, derivatives refuse.
 """
 
+from typing import Any, cast
+
 import numpy as np
 
 from ...dispatch import DTypeError, Layer, MissingRuleError, PlainMembers, isa, refuse, settled, snapshot, type_name
@@ -97,7 +99,7 @@ def _copy(self, order="C"):
 
 
 def _astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, **device):
-    if casting != "unsafe" and not np.can_cast(dtype_of(self), dtype, casting):
+    if casting != "unsafe" and not np.can_cast(dtype_of(self), dtype, cast("Any", casting)):
         raise DTypeError(f"astype: {dtype_of(self)} cannot become {np.dtype(dtype)} by the rule {casting!r}")
     return astype(self, dtype=dtype, copy=copy, **device)
 
@@ -126,7 +128,7 @@ def taken_out(name, what, advice):
 
 def plain_value(x, name, what, advice):
     """The plain value, of a run that can go on with plain numbers. Raises ConcreteValueError elsewhere, and for what writes."""
-    plain = None if name in WRITING else getattr(x.run, "plain", None)
+    plain: Any = None if name in WRITING else getattr(x.run, "plain", None)
     if plain is None:
         refuse(x, what, advice() if callable(advice) else advice)
     return plain(x, what)

@@ -1,5 +1,7 @@
 """NumPy's functions that are no operations of ours but follow from them: creation, questions about types, text, indices."""
 
+from typing import Any, cast
+
 import numpy as np
 
 from ...dispatch import Array, Layer, innermost_run, snapshot
@@ -110,7 +112,7 @@ def _min_scalar_type(a):
 
 
 def _can_cast(from_, to, casting="safe"):
-    return np.can_cast(dtype_of(from_) if isinstance(from_, Array) else from_, np.dtype(to), casting)
+    return np.can_cast(dtype_of(from_) if isinstance(from_, Array) else from_, np.dtype(to), cast("Any", casting))
 
 
 def _unravel_index(indices, shape, order="C"):

@@ -9,6 +9,7 @@ result that nothing follows. It finds a followed value by which one it is.
 import functools
 import sys
 from dis import opname
+from typing import Any
 
 from ...dispatch import is_library
 
@@ -24,8 +25,8 @@ def hash_of(x, number):
 
 
 def _for_cache():
-    """Return whether the code that is running calls a cache, as far as can be told from the names that it uses."""
-    frame = sys._getframe(2)
+    """Whether the code that is running calls a cache, as far as can be told from the names that it uses."""
+    frame: Any = sys._getframe(2)
     while is_library(frame.f_code.co_filename):
         frame = frame.f_back
     code = frame.f_code

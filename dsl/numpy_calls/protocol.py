@@ -6,6 +6,7 @@ all else is an error that names what to use. Nothing becomes an array of objects
 
 import functools
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -149,7 +150,7 @@ def _spelled_by_numpy(name, self, function, op, args, kwargs):
         return [_listed(x) for x in args], {}, {}
     signature = signatures.signature(function)
     arrays = list(signature.parameters)[:count]
-    kwargs = {RENAMED.get(k, k): v for k, v in kwargs.items()}
+    kwargs: dict[str, Any] = {RENAMED.get(k, k): v for k, v in kwargs.items()}
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
@@ -253,5 +254,5 @@ def install():
     _register_cards()
     for name, given in {**functions.ANSWERS, **in_place.FUNCTIONS}.items():
         answer(given, name)
-    Array.__array_ufunc__ = _array_ufunc
-    Array.__array_function__ = _array_function
+    setattr(Array, "__array_ufunc__", _array_ufunc)  # noqa: B010  of the class that `Array` stands for
+    setattr(Array, "__array_function__", _array_function)  # noqa: B010

@@ -1,5 +1,7 @@
 """Arithmetic: sums, products, quotients, rounding, extrema."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Array, Layer
@@ -239,7 +241,7 @@ def rint(x, /):
     """Nearest whole number, halves to even, element by element, in x's dtype."""
 
 
-def selecting(op, ahead, tied=equal):
+def selecting(op, ahead, tied: Any = equal):
     """Give an operation that returns one of two arguments its derivatives: all goes to the one that is `ahead(x, y)`, half to
     each where both are `tied(x, y)`. They are selected, not multiplied by 0: an argument that lost gets 0 whatever infinite
     slope comes before or after."""
@@ -312,8 +314,10 @@ divide.rule("of_root")(lambda roots, x, y: roots[0].times(y, divides=True) if ro
 @multiply.rule("of_root")
 def multiply_of_root(roots, x, y):
     a, b = roots
-    if a is None or b is None:
-        return a.times(y) if b is None else b.times(x)
+    if b is None:
+        return a.times(y)
+    if a is None:
+        return b.times(x)
     if not a.same(b):
         return None
     b.remarks.clear()

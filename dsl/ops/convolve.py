@@ -76,7 +76,8 @@ convolve.rule("transpose")([
 @convolve.rule("batch")
 def convolve_batch(size, xs, batched, mode="full"):
     lane = lambda x, known: Aval(shape_of(x)[known:], dtype_of(x))
-    start, length = extent("convolve", *map(lane, xs, batched), mode)
+    a, v = map(lane, xs, batched)
+    start, length = extent("convolve", a, v, mode)
     if not size:
         return zeros_like(xs[batched.index(True)], dtype=np.result_type(*map(dtype_of, xs)), shape=(0, length))
     (a, v), both = xs, all(batched)

@@ -229,7 +229,7 @@ def _whole(x) -> Any:
     return np.asarray(x) if isinstance(x, Scalar) else x
 
 
-def _copied(x, y, copy):
+def _copied(x, y, copy) -> Any:
     """y, made of x, as `copy=` asks for it."""
     if copy:
         return y if y is not x else x.copy()

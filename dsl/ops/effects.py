@@ -114,6 +114,8 @@ class Caller:
     """Base of callable objects around a function `f`: equal if they do the same, so that code that runs twice makes equal
     ones."""
 
+    __name__: str
+
     def __eq__(self, other):
         if type(other) is not type(self):
             return NotImplemented

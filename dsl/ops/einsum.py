@@ -10,7 +10,7 @@ import functools
 import math
 import string
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...dispatch import ShapeError, describe, isa
 from ..avals import dtype_of, ndim_of, shape_of
@@ -131,7 +131,7 @@ def _path(terms, output, lengths, optimize):
         return [tuple(range(count))]
     if optimize is False:
         return [(0, 1), *[(0, count - k - 1) for k in range(1, count - 1)]]
-    return _asked_path(terms, output, tuple(lengths.items()), "auto" if optimize is True else optimize)
+    return _asked_path(terms, output, tuple(lengths.items()), "auto" if optimize is True else cast("Any", optimize))
 
 
 @functools.lru_cache(1024)
@@ -184,7 +184,8 @@ def contract(*arrays, subscripts, optimize: Any = "auto"):
         taken = [xs.pop(i) for i in sorted(step, reverse=True)][::-1]
         for i in range(1, len(taken)):
             later = {a for _, labels in (*taken[i + 1 :], *xs) for a in labels}
-            taken[i] = _product(*taken[i - 1], *taken[i], later.union(output), lengths)
+            (x, kept), (y, others) = taken[i - 1 : i + 1]
+            taken[i] = _product(x, kept, y, others, later.union(output), lengths)
         xs.append(taken[-1])
     ((y, labels),) = xs
     return rearranged(y, tuple(labels.index(a) for a in output), tuple(lengths[a] for a in output))

@@ -5,6 +5,7 @@ Their kernels are SciPy's; derivatives that no library has (by the shape paramet
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -133,7 +134,7 @@ def gamma_density(a, x):
 
 def bell(slopes):
     """The n-th derivative of exp(L), over exp(L), from the derivatives L', L'', … (n of them): a Bell polynomial."""
-    found = [1.0]
+    found: list[Any] = [1.0]
     for k in range(len(slopes)):
         terms = [multiply(math.comb(k, i), multiply(found[k - i], slopes[i])) for i in range(k + 1)]
         total = terms[0]

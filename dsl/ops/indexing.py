@@ -101,7 +101,7 @@ def _add_array(spec, arrays, part, x):
     return kind == "b"
 
 
-def join_index(spec, arrays):
+def join_index(spec, arrays) -> Any:
     """The index that NumPy takes, from a spec and its arrays."""
     if len(spec) == 1 and not arrays:
         return (slice(*spec[0]),) if type(spec[0]) is Slice else spec

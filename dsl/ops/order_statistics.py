@@ -5,6 +5,7 @@ share None for the mean of both; n is the number of elements, or an array of suc
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -137,7 +138,7 @@ def order_statistics(name, x, q, axis, places, keepdims, ignore_nan=False):
     low, high, share = places(count, q)
     y = _element(ordered, low, count)
     if high is not None:
-        dtype = np.float64 if share is None else np.result_type(dtype_of(y), dtype_of(share))  # of whole numbers
+        dtype: Any = np.float64 if share is None else np.result_type(dtype_of(y), dtype_of(share))  # of whole numbers
         y, above = floating(y, dtype), floating(_element(ordered, high, count), dtype)
         y = divide(add(y, above), 2) if share is None else _between(y, above, share)
     if nans:

@@ -135,7 +135,7 @@ def solve_triangular(a, b, /, trans=0, lower=False, unit_diagonal=False):
 def _form(trans):
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ShapeError(f"solve_triangular: trans={trans!r} is none of 0, 1, 2, 'N', 'T', 'C'")
-    return trans if isa(trans, int) else "NTC".index(trans)
+    return trans if isa(trans, int) else "NTC".index(str(trans))
 
 
 def _triangle(x, lower, unit_diagonal):

@@ -27,7 +27,7 @@ def pads(name, padding, space, window, strides, dilation):
             total = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
             pairs.append((total // 2, total - total // 2))
         return tuple(pairs)
-    entries = (padding,) * count if hasattr(padding, "__index__") else padding
+    entries: Any = (padding,) * count if hasattr(padding, "__index__") else padding
     if isinstance(entries, str) or len(entries) != count:
         raise ShapeError(f"{name}: padding={padding!r}; give an integer, (before, after) for each of {count} axes, 'same' or "
                          "'valid'")  # fmt: skip

@@ -67,7 +67,7 @@ def inside(key, shape, part=0):
     return multiply(add(astype(bitwise_right_shift(words(key, shape, part), 12), dtype=np.dtype("float64")), 0.5), 2.0**-52)
 
 
-def placed(x, dtype, loc=0.0, scale=1.0):
+def placed(x, dtype, loc: Any = 0.0, scale: Any = 1.0):
     """loc + scale * x, with x in a dtype."""
     x = x if dtype_of(x) == dtype else astype(x, dtype=dtype)
     if not (is_number(scale) and scale == 1):

@@ -117,7 +117,7 @@ def listed(name, shape):
 class _Watch:
     """The keys that were drawn from (their bytes), each with the transformation in which that was; None: not watching."""
 
-    used = None
+    used: Any = None
 
     def note(self, key):
         """Remember a use, and warn if it is not the first."""

@@ -1,5 +1,7 @@
 """Constant folding: what depends on constants only is computed in advance."""
 
+from typing import Any
+
 import numpy as np
 
 from ....dispatch import isa
@@ -15,7 +17,7 @@ def fold_constants(program):
     known, constants = dict(program.constants), list(program.constants)
 
     def rewrite(e):
-        atoms = [known.get(v) if isinstance(v, Var) else v for v in e.inputs]
+        atoms: list[Any] = [known.get(v) if isinstance(v, Var) else v for v in e.inputs]
         if not pure(e) or any(x is None or not isa(x, (np.ndarray, np.generic, int, float, complex)) for x in atoms):
             return None
         if sum(v.aval.size for v in e.outputs) > max(LARGEST, sum(np.size(x) for x in atoms)):
