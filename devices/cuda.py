@@ -28,7 +28,7 @@ def cuda(ordinal):
 
 def install():
     """Register CuPy's arrays and a kernel for each card. Called when the first CuPy array is met."""
-    import cupy
+    import cupy  # pyright: ignore[reportMissingImports]
 
     def where(condition, x, y):
         return cupy.where(cupy.asarray(condition), x, y)
@@ -73,7 +73,7 @@ class Creator:
         self.ordinal = ordinal
 
     def __getattr__(self, name):
-        import cupy
+        import cupy  # pyright: ignore[reportMissingImports]
 
         function = getattr(cupy, name)
 
@@ -97,21 +97,21 @@ def place_on_cuda(x: HostArray, device: Device[CUDA], /):
 # ---------------------------------------------------------------------- the devices
 def count():
     """How many CUDA devices CuPy can use; raises what CuPy raises without a driver, or ImportError."""
-    import cupy
+    import cupy  # pyright: ignore[reportMissingImports]
 
     return cupy.cuda.runtime.getDeviceCount()
 
 
 def synchronize(ordinal):
     """Wait until all work given to this device is done."""
-    import cupy
+    import cupy  # pyright: ignore[reportMissingImports]
 
     cupy.cuda.Device(ordinal).synchronize()
 
 
 def memory(ordinal):
     """(free, total) bytes as the driver sees them; what CuPy's pool keeps for later counts as used."""
-    import cupy
+    import cupy  # pyright: ignore[reportMissingImports]
 
     return tuple(cupy.cuda.Device(ordinal).mem_info)
 

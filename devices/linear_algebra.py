@@ -1,6 +1,7 @@
 """Kernels of linear algebra for a NumPy-like library: what its `linalg` lacks, or gives in another form."""
 
 import importlib
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,9 @@ def linear_algebra_kernels(xp, scipy):
         x = taken("lu", x)[0]
         if x.size:
             return LUResult(*of_scipy("lu")(x))
+        p: Any
+        lower: Any
+        upper: Any
         p, lower, upper = lu_shape(aval_of(x))  # SciPy's shapes are others
         identity = xp.broadcast_to(xp.eye(p.shape[-1], dtype=p.dtype), p.shape)
         return LUResult(identity, xp.zeros(lower.shape, lower.dtype), xp.zeros(upper.shape, upper.dtype))

@@ -43,7 +43,8 @@ def _dlpack_device(self):
 
 
 for cls in (Layer, Container):
-    cls.device, cls.to_device = property(_device), _to_device
-Layer.__dlpack_device__ = _dlpack_device
+    setattr(cls, "device", property(_device))  # noqa: B010  which type checkers need not find on the class
+    setattr(cls, "to_device", _to_device)  # noqa: B010
+setattr(Layer, "__dlpack_device__", _dlpack_device)  # noqa: B010
 NamespaceInfo.available = staticmethod(lambda: [standard_name(d) for d in available_devices()])
 NamespaceInfo.current = staticmethod(lambda: standard_name(device_of(namespace.get().empty(0))))

@@ -81,7 +81,7 @@ class Standby:
         with contextlib.suppress(OSError):
             self.process.kill()
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stderr):
+        for pipe in filter(None, (self.process.stdin, self.process.stderr)):
             with contextlib.suppress(OSError):
                 pipe.close()
         shutil.rmtree(self.folder, ignore_errors=True)

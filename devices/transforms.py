@@ -2,6 +2,7 @@
 errors, products over named axes, windows and convolution layers (as matrix products, so that BLAS does the work)."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def sequence_kernels(xp):
 
 def small_products(xp):
     """`contract` for a library on the host: the library's own loop for small arrays, else by matrix products."""
-    body = contract.card.body
+    body: Any = contract.card.body
 
     def contract_small(*xs, subscripts, optimize="auto"):
         inputs, _ = parse(subscripts, tuple([ndim_of(x) for x in xs]))
@@ -132,22 +133,22 @@ def convolution_kernels(xp):
 
     def conv(x, w, strides=1, padding="valid", dilation=1, groups=1):
         result = conv_shape(aval_of(x), aval_of(w), strides, padding, dilation, groups)
-        *steps, out, chunk = layout(x.shape, w.shape, strides, padding, dilation, groups)
+        strides, padding, dilation, out, chunk = layout(x.shape, w.shape, strides, padding, dilation, groups)
         matrix = w.reshape(groups, w.shape[0] // groups, -1)
         y = xp.empty(result.shape, result.dtype)
         for i in range(0, x.shape[0], chunk):
             part = x[i : i + chunk]
-            z = xp.matmul(matrix, columns(part, groups, w.shape[2:], *steps, out))
+            z = xp.matmul(matrix, columns(part, groups, w.shape[2:], strides, padding, dilation, out))
             z = z.reshape(groups, -1, part.shape[0], *out)
             y[i : i + chunk] = xp.moveaxis(z, 2, 0).reshape(part.shape[0], w.shape[0], *out)
         return y
 
     def conv_weight(x, y, kernel, strides=1, padding="valid", dilation=1, groups=1):
         result = conv_weight_shape(aval_of(x), aval_of(y), kernel, strides, padding, dilation, groups)
-        *steps, out, chunk = layout(x.shape, result.shape, strides, padding, dilation, groups)
+        strides, padding, dilation, out, chunk = layout(x.shape, result.shape, strides, padding, dilation, groups)
         w = xp.zeros((groups, y.shape[1] // groups, x.shape[1] // groups * math.prod(kernel)), result.dtype)
         for i in range(0, x.shape[0], chunk):
-            windows = columns(x[i : i + chunk], groups, kernel, *steps, out)
+            windows = columns(x[i : i + chunk], groups, kernel, strides, padding, dilation, out)
             w += xp.matmul(rows(y[i : i + chunk], groups), windows.transpose(0, 2, 1))
         return w.reshape(result.shape)
 

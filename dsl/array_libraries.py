@@ -29,7 +29,7 @@ for wider in (HostArray, Array):
     wider.register(Scalar)
 
 
-def bottom(x) -> Any:
+def bottom(x: Any) -> Any:
     """The plain array, number or container under all layers of x; under a trace, an argument of the trace or None."""
     while Layer in type(x).__mro__:  # isinstance would take ten times as long
         below = x.below

@@ -41,7 +41,7 @@ dtype, so rules need not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,7 +53,11 @@ from .declaration_checks import check_c, check_facts, check_known, check_partial
 from .families import FAMILIES
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ..dispatch.annotations import AnyArray, GenericFunction, P, R_co, T
+
+    Partials: TypeAlias = Sequence[Callable[..., Any] | int | None] | None
 
     class Operation(GenericFunction[P, R_co], Protocol[P, R_co]):
         """What a declaration makes of its prototype."""
@@ -228,18 +232,9 @@ def _decorator(kind: str, facts: dict[str, Any]) -> Any:
     return lambda prototype: _declare(prototype, kind, **facts)
 
 
-def elementwise(**facts: Any) -> Declare:
-    """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch.
-
-    With `c`, an expression in C, it needs no kernel, and is compiled like the library's operations.
-
-    >>> import numpy as np, polyad as pa
-    >>> @pa.elementwise(partials=[lambda y, x: pa.sin(x)], c="(1 - cos({0}))")
-    ... def versine(x, /): "1 - cos(x)."
-    >>> versine(np.zeros(2)), pa.jit(pa.grad(versine))(0.0)
-    (array([0., 0.]), np.float64(0.0))
-    """
-    return _decorator("elementwise", facts)
+def elementwise(*, partials: Partials = None, **facts: Any) -> Declare:
+    """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch."""
+    return _decorator("elementwise", facts if partials is None else {"partials": partials, **facts})
 
 
 def linear(**facts: Any) -> Declare:

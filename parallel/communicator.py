@@ -62,7 +62,7 @@ class Communicator:
         a = host_array(x, "allreduce")
         how = reduction(op, a.dtype, "allreduce")
         signature = Signature("allreduce", a.shape, a.dtype, op, label=label)
-        if not how.mpi:
+        if how.fold is not None and not how.mpi:
             return np.asarray(how.fold(self._gathered(a, signature), axis=0))
         travelling = how.encode(a)
         self._link.run(signature, self._link.reduce, travelling, how.mpi)

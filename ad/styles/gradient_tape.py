@@ -135,7 +135,7 @@ class Tape:
                 "in one call, gradient(y, (a, b)), or make it Tape(persistent=True)"
             )
         if run is None:
-            self._recording(name.partition(".")[2])
+            run = self._recording(name.partition(".")[2])
         results = flattened(target, self._target)
         if not any([key is not None for key in results[2]]):
             raise StructureError(

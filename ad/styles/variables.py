@@ -45,6 +45,7 @@ class Variable(Lasting):
     """A variable, or a result computed from variables. `polyad.variable(x)` makes variables."""
 
     __slots__ = ()
+    index: Any
     answers = ("__bool__", "__format__", "__index__", "item", "tolist")
 
     def __init__(self, value, run, index):

@@ -26,7 +26,7 @@ def compile_program_on_host(program: Program, device: Device[CPU], /, *, passes=
             from .donation import compile_donating
 
             return compile_donating(program)
-        from .program import compile_or_run
+        from .program import compile_or_run  # type: ignore[assignment]  no module is assigned to `program`
 
         return compile_or_run(program)
 
@@ -34,8 +34,8 @@ def compile_program_on_host(program: Program, device: Device[CPU], /, *, passes=
 @call.method
 def call_on_host(*arrays: HostArray, program):
     if checking():  # operation by operation, of which one makes the NaN
-        return call_run(*arrays, program=program)
+        return call_run(*arrays, program=program)  # type: ignore[arg-type]
     run = program.lifted.get("host")
     if run is None:
-        run = program.lifted["host"] = compile_program_on_host(program, None)
+        run = program.lifted["host"] = compile_program_on_host(program, None)  # type: ignore[arg-type]
     return tuple(run(*arrays))

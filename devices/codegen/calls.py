@@ -1,5 +1,7 @@
 """Calling a compiled function from Python: arguments checked and brought into shape, results allocated."""
 
+from typing import Any, cast
+
 import numpy as np
 
 from ...dispatch import isa
@@ -35,7 +37,7 @@ def caller(library, source, new=np.empty):
         if failed == 1:  # arguments of another kind or in strange memory
             inputs = [fitted(x, *facts) for x, facts in zip(inputs, wanted, strict=True)]
             lengths = [[pointers(x.shape)] if o else [] for x, o in zip(inputs, open_ends, strict=True)]
-            places = [p for x, n in zip(inputs, lengths, strict=True) for p in (interface.from_buffer(x), *n)]
+            places = [p for x, n in zip(inputs, lengths, strict=True) for p in (interface.from_buffer(cast("Any", x)), *n)]
             failed = run(*places, *map(interface.from_buffer, outputs), constants)
         if failed == 2:
             raise MemoryError("a compiled program's temporaries do not fit into memory")
@@ -53,7 +55,7 @@ def caller(library, source, new=np.empty):
         address, length = map(int, cell)
         y = np.empty((length, *shape[1:]), dtype)
         if y.size:
-            interface.memmove(interface.from_buffer(y), interface.cast("void *", address), y.nbytes)
+            interface.memmove(interface.from_buffer(cast("Any", y)), interface.cast("void *", address), y.nbytes)
         library.call("release", address)
         return y
 

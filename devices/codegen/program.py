@@ -1,5 +1,7 @@
 """`compile_program` for the host: stretches of equations as C functions, between them what has no C by its own kernel."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Layer, isa
@@ -62,7 +64,7 @@ def compiled(program):
     if deep(program) and not all(is_c for is_c, _ in steps):
         return lambda *leaves: [owned(y) for y in run_deep(program, leaves)]
     started = [started_step(step, k, steps, program, constants) for k, step in enumerate(steps)]
-    made = [step and (step[0], caller(step[1].result(), step[0])) for step in started]
+    made: Any = [step and (step[0], caller(step[1].result(), step[0])) for step in started]
     plain = [v for v in program.outputs if isinstance(v, Var) and (v in program.inputs or v in constants)]
     outputs = [v for v in program.outputs if isinstance(v, Var)]
     if len(made) == 1 and steps[0][0] and not plain and len(set(outputs)) == len(outputs) == len(program.outputs):

@@ -20,7 +20,7 @@ from ..device import Device
 
 @compile_program.method
 def compile_program_on_cuda(program: Program, device: Device[CUDA], /, *, passes=None):
-    from .program import Compiled
+    from .program import Compiled  # type: ignore[assignment]  no module is assigned to `program`
 
     with compiling(program, passes):
         return Compiled(program, device.ordinal)
@@ -37,7 +37,7 @@ def call_on_cuda(*arrays, program):
         from .program import Compiled
 
         with compiling(program):
-            run = program.lifted["cuda"] = Compiled(program)
+            run = program.lifted["cuda"] = Compiled(program)  # type: ignore[attr-defined]
     return tuple(run(*arrays))
 
 

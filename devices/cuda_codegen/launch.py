@@ -16,7 +16,7 @@ class Runner:
         self.source, self.functions = source, None
 
     def __call__(self, *arrays):
-        import cupy
+        import cupy  # pyright: ignore[reportMissingImports]
 
         source = self.source
         if self.functions is None:

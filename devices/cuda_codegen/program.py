@@ -84,7 +84,7 @@ class Compiled:
     """
 
     def __init__(self, program, ordinal=0):
-        import cupy
+        import cupy  # pyright: ignore[reportMissingImports]
 
         self.program = program = optimized(program)
         self.constants, self.placed = dict(program.constants), {}
@@ -129,7 +129,7 @@ class Compiled:
         return done
 
     def __call__(self, *leaves):
-        import cupy
+        import cupy  # pyright: ignore[reportMissingImports]
 
         ordinal = device_number(cupy, [*leaves, *self.constants.values()], self.ordinal)
         if cupy.cuda.runtime.getDevice() == ordinal:

@@ -70,6 +70,8 @@ class Program:
     become that of results. passes: names of those by which it is compiled.
     """
 
+    donated: tuple
+
     def __init__(self, name, inputs, constants, equations, outputs, in_structure, out_structure):
         self.name, self.inputs, self.constants, self.equations = name, inputs, constants, equations
         self.outputs, self.in_structure, self.out_structure = outputs, in_structure, out_structure

@@ -1,5 +1,7 @@
 """`jit.explain`, `jit.programs`, `jit.source`: what is behind a jitted function."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import StructureError, describe, isa
@@ -99,6 +101,7 @@ def _show_argument(var):
 def _show(segment, indent, label):
     names = [e.op.__name__ for e in segment.equations]
     shown = f" ({', '.join(names[:6])}{', …' if len(names) > 6 else ''})" if names else ""
+    what: Any
     how, what = segment.question
     end = {
         "answer": lambda: f"then asks for {what.aval}", "raises": lambda: f"then {what.op.__name__} may fail",

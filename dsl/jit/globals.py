@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from contextvars import ContextVar
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
@@ -394,7 +395,9 @@ class Search:
                 self.visit(path, read, MISSING, label, writer)
             return
         cls = value if isinstance(value, type) else type(value)
-        bases = (*cls.__mro__, *type(value).__mro__) if cls is value and type(value) is not type else cls.__mro__
+        mro: Any = cls.__mro__
+        above: Any = type(value).__mro__
+        bases = (*mro, *above) if cls is value and type(value) is not type else mro
         known = [vars(base)[name] for base in bases if name in vars(base)]
         if not known and (self.guarded or name in self.stored) and not (name.startswith("__") and name.endswith("__")):
             self.visit(path, f"found({text}, {name!r})", found(value, name), label, writer)

@@ -56,7 +56,8 @@ def changing(value, called=False):
     decimals = getattr(sys.modules.get("decimal"), "Decimal", ())
     if value is decimals or isa(value, decimals):
         return "computes as decimal's context says", ARGUMENT
-    kinds = {base.__module__ for base in type(value).__mro__}
+    mro: tuple[type, ...] = type(value).__mro__  # type: ignore[assignment]
+    kinds = {base.__module__ for base in mro}
     if not kinds.isdisjoint(SHARED):
         return "gives what others put into it", ARGUMENT
     if "_ctypes" in kinds and not isinstance(value, type) and not callable(value):

@@ -78,7 +78,7 @@ class _Code:
     def segment(self, segment, path, depth):
         """The lines of a segment, and of what follows it. path: pairs (segment, name of its answer) up to it."""
         run = None if segment is None or len(path) >= DEEPEST else _compiled(segment)
-        if run is None:
+        if segment is None or run is None:
             self.go_on(segment, path, depth)
             return
         self.line(depth, f"{self.bound(segment)}.runs += 1")

@@ -317,7 +317,8 @@ def make_ir(f: Callable[P, Any]) -> Callable[P, Program]:
     """
 
     name = getattr(f, "__name__", type(f).__name__).strip("<>")
-    return functools.wraps(f)(lambda *args: traced(f"make_ir({name})", name, f, args))
+    wrap: Any = functools.wraps(f)
+    return wrap(lambda *args: traced(f"make_ir({name})", name, f, args))
 
 
 def traced(title, name, f, args):

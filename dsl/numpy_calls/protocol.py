@@ -6,7 +6,6 @@ all else is an error that names what to use. Nothing becomes an array of objects
 
 import functools
 import sys
-from typing import Any
 
 import numpy as np
 
@@ -150,9 +149,9 @@ def _spelled_by_numpy(name, self, function, op, args, kwargs):
         return [_listed(x) for x in args], {}, {}
     signature = signatures.signature(function)
     arrays = list(signature.parameters)[:count]
-    kwargs: dict[str, Any] = {RENAMED.get(k, k): v for k, v in kwargs.items()}
+    renamed = {RENAMED.get(k) or k: v for k, v in kwargs.items()}
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        given = signature.bind(*args, **renamed).arguments
     except TypeError as error:
         raise MissingRuleError(f"{name} on {type(self).__name__}: {error}; use polyad.{op.__name__}") from None
     given.update(given.pop("kwargs", {}))

@@ -152,10 +152,10 @@ def zeros_like(x: Any, /, dtype: Any = None, shape: Any = None, device: Any = No
     """Zeros on x's device, of its dtype and shape unless others are given; of x's type if that is a linear array
     type."""
     if type(x) is np.ndarray and shape is None and device is None and x.dtype.kind != "O":  # the common case, unasked
-        return np.zeros(x.shape, x.dtype) if dtype is None else _make_like("zeros", x, dtype, None)
+        return np.zeros(x.shape, x.dtype) if dtype is None else _make_like("zeros", x, dtype, None)  # type: ignore[return-value]
     if isinstance(x, Container) and x.linear and shape is None:
         leaves = [zeros_like(getattr(x, name), device=device) for name in x.leaves]
-        y = rebuild(type(x), leaves, x._statics())
+        y: Any = rebuild(type(x), leaves, x._statics())
         return y if dtype is None else astype(y, dtype=np.dtype(dtype))
     return _make_like("zeros", x, dtype, shape, device=device)
 
@@ -209,7 +209,7 @@ def asarray(x: Any, /, dtype: Any = None, device: Any = None, copy: bool | None 
     if _is_array(x) and dtype_of(x).kind in "biufc":
         y = x if dtype is None or dtype_of(x) == np.dtype(dtype) else _whole(astype(x, dtype=np.dtype(dtype)))
         y = _moved(y, device)
-        return y if copy is None else _copied(x, y, copy)
+        return y if copy is None else _copied(x, y, copy)  # type: ignore[return-value]
     if copy is False and not hasattr(x, "__buffer__") and not isinstance(x, memoryview):
         raise ValueError(f"asarray: {describe(x)} cannot become an array without a copy; leave out copy=False")
     try:
@@ -221,7 +221,7 @@ def asarray(x: Any, /, dtype: Any = None, device: Any = None, copy: bool | None 
         raise DTypeError(f"asarray: {describe(x)} is no regular array of numbers: {error}") from None
     if kind not in "biufc":
         raise DTypeError(f"asarray: {describe(x)} would become an array of {made.dtype}; polyad takes numbers only")
-    return made.copy() if copy else made
+    return made.copy() if copy else made  # type: ignore[return-value]
 
 
 def _whole(x) -> Any:

@@ -78,7 +78,7 @@ def _weighted(z, n, axis, pair):
     half = n // 2 + 1
     k = arange_like(z, half)
     pairs = logical_and(greater(k, 0), less(k, (n + 1) // 2))
-    real = np.zeros((), dtype_of(z)).real.dtype
+    real = np.real(np.zeros((), dtype_of(z))).dtype
     weights = add(ones_like(z, dtype=real, shape=(half,)), multiply(astype(pairs, dtype=real), pair - 1.0))
     return multiply(z, reshape(weights, shape=(half, *(1,) * (ndim_of(z) - 1 - axis))))
 

@@ -75,7 +75,10 @@ _by_order = "the derivative of a zeta function by its exponent has no kernel"
 
 @special(
     "zeta",
-    partials=[no_slope("zeta", "x", _by_order), lambda y, x, q: negative(multiply(x, zeta(add(x, 1.0), q)))],
+    partials=[
+        no_slope("zeta", "x", _by_order),
+        lambda y, x, q: negative(multiply(x, zeta(add(x, 1.0), q))),  # pyright: ignore  the slope is by itself
+    ],
     singular=True,
     no_rule={"jvp": f"by x alone: {_by_order}"},
     c="zeta({0}, {1})", samples=[case(2.0, positives(3)), case(3.5, positives(2, 3))],

@@ -85,7 +85,7 @@ def mean_pool(x, /, window, strides=None, padding: Any = "valid"):
     total = sum(windows, axis=tuple(range(2, 2 + len(window))), dtype=None if inexact else np.float64)
     if not any(map(_total, padding)):
         return divide(total, math.prod(window))
-    real = np.zeros((), dtype_of(total)).real.dtype
+    real = np.real(np.zeros((), dtype_of(total))).dtype
     for axis, (n, k, s, (before, _), m) in enumerate(zip(shape_of(x)[2:], window, strides, padding, out)):
         first = np.arange(m) * s - before
         held = np.minimum(first + k, n) - np.maximum(first, 0)

@@ -4,6 +4,8 @@ Their kernels are SciPy's (`special.<name>`, on a device its library's), loaded 
 """
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +31,10 @@ fractions = [case(fraction(3)), case(fraction(2, 3))]
 above_zero = [case(positives(3)), case(positives(2, 3)), case(positives())]
 
 
-def special(name, **facts):
+def special(name, *, partials: "Sequence[Callable[..., Any] | None] | None" = None, **facts):
     """Card of an elementwise operation whose kernel is this function of SciPy's `special`."""
-    if facts.get("partials"):
-        facts["partials"] = [p if p is None else _in_its_dtype(p) for p in facts["partials"]]
+    if partials:
+        facts["partials"] = [p if p is None else _in_its_dtype(p) for p in partials]
     return elementwise(kernel=f"special.{name}", **{"numpy": (), **facts})
 
 

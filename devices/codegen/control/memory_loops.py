@@ -213,7 +213,7 @@ def steps_of(e, graph):
     lines = program_lines(program, graph, [*fixed, *carried.arguments, *read], targets, carried.in_place)
     length, room = params["length"], []
     if length is None:
-        length = f"{rows[0].name}_n"
+        length = f"{rows[0].name}_n"  # type: ignore[union-attr]
         for out, (_, aval) in zip(outs[carry:], results[carry:], strict=True):
             room += reserve(functions, out, math.prod(aval.shape), length)
         length = f"(memory ? 0 : {length})" if room else length

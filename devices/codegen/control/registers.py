@@ -4,6 +4,8 @@ This is how the bodies of loops and the branches of choices on a few numbers are
 elements. What is too large for that is planned as passes over memory, see `memory_loops.py`.
 """
 
+from typing import Any
+
 from ....dsl.avals import UNKNOWN
 from ....dsl.control.subprograms import avals_out
 from ....dsl.ir.programs import Var
@@ -27,7 +29,7 @@ class Straight(Body):
     of the parent. Statements of the parent that are first needed here are put before this program, not into it.
     """
 
-    def __init__(self, graph, parent=None):
+    def __init__(self, graph, parent: Any = None):
         super().__init__(graph, graph.functions.unique("u"))
         self.parent, self.bound = parent, {}
         if parent is not None:

@@ -4,6 +4,8 @@ A softmax is a maximum, an exponential, a sum and a quotient over each row. Run 
 stays in the cache, and what only these nests use needs memory for one row, not for all.
 """
 
+from typing import Any
+
 from ..text.indices import Buffer, Index, contiguous
 from .emission import size_within
 from .nests import Nest, counters, dry_run
@@ -36,7 +38,8 @@ class Rows:
 
 def in_rows(nests, memory):
     """The nests, with those that can share their outer loops put together."""
-    groups, current = [], None
+    groups: list[Any] = []
+    current: Any = None
     for nest in nests:
         joined = current and joint(current, nest, memory)
         if joined:
@@ -134,7 +137,7 @@ def shared(rows, graph):
         k, end = made[v], last.get(u, made[u])
         return end < k or (end == k and replaces(v, u, rows.nests[k], graph))
 
-    for v in sorted(rows.local, key=made.get):
+    for v in sorted(rows.local, key=made.__getitem__):
         place = next((i for i, u in enumerate(places) if free(u, v)), None)
         if place is None:
             places.append(v)

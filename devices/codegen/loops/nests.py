@@ -5,6 +5,7 @@ their roots together; values that one root stores and another reads at the same 
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ....dsl.ir.programs import Var
 from ...lowering import record
@@ -30,7 +31,7 @@ class Reduce:
     """buffers[var] = the reduction of equation.inputs[0] over axes."""
 
     var: Var
-    equation: object
+    equation: Any
     axes: tuple
     keepdims: bool
 

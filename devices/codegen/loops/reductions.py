@@ -38,7 +38,7 @@ class Accumulator:
         if self.sign in ("max", "min"):
             if self.dtype.kind == "f":
                 return "-INFINITY" if self.kind == "max" else "INFINITY"
-            info = np.iinfo(self.dtype)
+            info = np.iinfo(self.dtype)  # type: ignore
             return literal(info.min if self.kind == "max" else info.max, self.dtype)
         return literal(0 if self.sign in ("+", "|") else 1, self.dtype)
 

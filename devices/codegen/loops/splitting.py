@@ -99,9 +99,12 @@ def _stages(lines, places, steps):
     level, types, placed = {}, {}, []
     for line in lines:
         stored, defined = STORED.match(line), DEFINED.fullmatch(line)
-        if not stored and not defined:
+        if stored:
+            text = line
+        elif defined:
+            text = defined.group(3)
+        else:
             return None
-        text = line if stored else defined.group(3)
         uses = [n for n in dict.fromkeys(names_in(text, places)) if n in level]
         at = max([level[n] for n in uses], default=0) + bool(CALLED.search(text))
         if defined:

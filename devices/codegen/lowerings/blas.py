@@ -5,6 +5,8 @@ on standard error and returns without a result, and its matrix products have no 
 is told to it is made here, and a matrix that cannot be told is left to our own loops.
 """
 
+from typing import Any
+
 from ..text.scalars import ctype
 from ..text.system import blas_functions
 
@@ -36,7 +38,7 @@ def gemm(dtype, n, m, k, x, y, o, functions):
     x, y, o: (name, Index of an element in the counters i, l and j). To BLAS, which counts by columns, rows are columns: what is
     computed is outᵀ = yᵀ xᵀ.
     """
-    layouts = layout(x[1], ("i", n), ("l", k)), layout(y[1], ("l", k), ("j", m)), layout(o[1], ("i", n), ("j", m))
+    layouts: Any = layout(x[1], ("i", n), ("l", k)), layout(y[1], ("l", k), ("j", m)), layout(o[1], ("i", n), ("j", m))
     if None in layouts or layouts[2][0] or max(n, m, k) >= MOST:
         return None
     name, t = GEMM[dtype.char], ctype(dtype)

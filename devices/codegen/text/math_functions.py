@@ -6,6 +6,7 @@ word for the same type, `%word` one for the parts.
 """
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +110,7 @@ class Functions:
         return full
 
     def _special(self, name):
-        arity = special_arity(name)
+        arity: Any = special_arity(name)
         if name not in self.pointers:
             self.pointers[name] = f"double (*p_{name})({', '.join(['double'] * arity)}, int)"
             arguments = [f"double x{i}" for i in range(arity)]

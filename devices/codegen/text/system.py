@@ -90,7 +90,7 @@ def _cython_blas():
     import scipy
 
     spec = importlib.machinery.PathFinder.find_spec(name, [os.path.join(p, "linalg") for p in scipy.__path__])
-    if spec is None:
+    if spec is None or spec.loader is None:
         return importlib.import_module(name)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 import warnings
+from typing import Any
 
 from ...compilers import compile_c, compiler_version, find_compiler, flag_sets, processor
 from ...standby import Standby, can_wait
@@ -42,7 +43,8 @@ class Loading:
 
     def __init__(self, text, names):
         self.text, self.names = text, names
-        self.library = self.error = self.thread = None
+        self.library: Any = None
+        self.error = self.thread = None
         words = find_compiler()
         if words is None:
             self.error = NoCompiler("there is no C compiler; install gcc or clang, or the package ziglang, or set CC")
