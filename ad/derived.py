@@ -162,9 +162,9 @@ def grad(
 
 
 def slope(name, f, args, kwargs, argnums: Any = 0, has_aux=False, allow_int=False):
-    """What `grad` gives at these arguments."""
+    """Compute what `grad` returns at these arguments."""
     result = both(name, f, args, kwargs, argnums, has_aux, allow_int)
-    if is_function(result):
+    if type(result) is not tuple:
         return of_function(lambda *xs: f(*xs, **kwargs), lambda g: grad(g, argnums, cast("Any", has_aux), allow_int)(*args))
     y, g = result
     return (g, y[1]) if has_aux else g

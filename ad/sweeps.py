@@ -100,7 +100,7 @@ def complex_slope(along, across):
     return both / 2 if dtype_of(along).kind == "c" else both
 
 
-def record(name, f, positions, primals, has_aux=False) -> Any:
+def record(name, f, positions, primals, has_aux=False, allow_int=True) -> Any:
     """One recorded evaluation: (pullback, aux), or None if f's result is a function.
 
     positions: the numbers of the arguments, for errors. allow_int: whether some may be without tangent space.

@@ -233,7 +233,16 @@ def _decorator(kind: str, facts: dict[str, Any]) -> Any:
 
 
 def elementwise(*, partials: Partials = None, **facts: Any) -> Declare:
-    """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch."""
+    """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch.
+
+    With `c`, an expression in C, it needs no kernel, and is compiled like the library's operations.
+
+    >>> import numpy as np, polyad as pa
+    >>> @pa.elementwise(partials=[lambda y, x: pa.sin(x)], c="(1 - cos({0}))")
+    ... def versine(x, /): "1 - cos(x)."
+    >>> versine(np.zeros(2)), pa.jit(pa.grad(versine))(0.0)
+    (array([0., 0.]), np.float64(0.0))
+    """
     return _decorator("elementwise", facts if partials is None else {"partials": partials, **facts})
 
 

@@ -240,8 +240,8 @@ def _zeros(call, i):
 
 
 def _opaque(call) -> Any:
-    """What the derivative rule reads: it is linear in the tangents, so it is run with the arguments' sets in their place. An
-    operation whose rule is made of itself again and again ends as one of which nothing is known."""
+    """Find what the derivative rule reads: it is linear in the tangents, so it is run with the arguments' sets in their place.
+    An operation whose rule is made of itself again and again ends as one of which nothing is known."""
     if _nested.get() == DEEPEST:
         return _dense(call)
     token = _nested.set(_nested.get() + 1)

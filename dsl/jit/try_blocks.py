@@ -21,9 +21,3 @@ def caught():
             return True
         frame = frame.f_back
     return False
-
-
-@functools.lru_cache(1024)
-def guarded_parts(code):
-    """The stretches of bytecode whose errors are caught, as pairs of offsets."""
-    return [(entry.start, entry.end) for entry in dis.Bytecode(code).exception_entries]  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ from ..ops.create import arange_like
 from ..ops.shape import broadcast_to
 from .batch_rules import batch_rule
 from .effect_log import Happened, recalled
-from .splitting import Need, concrete, fits, lane_numbers, show
+from .splitting import Need, answer_of_lanes, concrete, fits, lane_numbers, show
 
 
 class LanesRun(Run):
@@ -267,41 +267,7 @@ class Batched(_Lanes):
         return shape_of(self.value)[1:]
 
     def concrete(self):
-        """The one answer of all lanes, or a Split into the groups that agree."""
-        if ndim_of(self.value) == 1 and self.run.size > 1 and not self.run.axis.spans_processes and _asked_by_jit(self.value):
-            return self._in_order()
-        if self.run.axis.spans_processes:
-            _leave_jit(self.value)
-        answers = concrete(self.value)
-        if len(answers) == 0:
-            return self.run.undetermined(answers)
-        if answers.dtype.kind in "fc":
-            refuse(self, "the value", "lanes can be split by booleans and integers only, such as x.astype(int)")
-        rows = answers.reshape(len(answers), -1)
-        groups = {}
-        for lane, row in enumerate(map(bytes, np.ascontiguousarray(rows))):
-            groups.setdefault(row, []).append(lane)
-        if len(groups) == 1:
-            axis = self.run.axis
-            if axis.spans_processes:
-                (row,) = groups
-                axis.answers = zlib.crc32(row + b";", axis.answers)
-            return answers[0]
-        raise Split(self.run, list(groups.values()))
-
-    def _in_order(self):
-        """As `concrete` under jit, which asks for the answers in their order, and for that of the first lane: so what is
-        recorded holds wherever as many lanes give each answer."""
-        if self.dtype.kind in "fc":
-            refuse(self, "the value", "lanes can be split by booleans and integers only, such as x.astype(int)")
-        order = argsort(self.value)
-        first, *answers = concrete(concatenate([self.value[:1], index(self.value, order, spec=("array",))]))
-        answers = np.asarray(answers)
-        ends = [0, *np.flatnonzero(answers[1:] != answers[:-1]) + 1, len(answers)]
-        groups = [(answers[a] != first, order[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
-        if len(groups) == 1:
-            return first
-        raise Split(self.run, [lanes for _, lanes in sorted(groups, key=lambda group: group[0])])
+        return answer_of_lanes(self)
 
     @classmethod
     def target(cls, generic, types):

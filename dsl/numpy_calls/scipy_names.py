@@ -43,7 +43,7 @@ def _functions(frame):
 
 def _public(name):
     """A function of ours by its full name, or None."""
-    language = sys.modules[__name__.rpartition(".")[0]]
+    language = sys.modules[LANGUAGE]
     for home in HOMES:
         if name in getattr(sys.modules.get(f"{LANGUAGE}.{home}"), "__all__", ()):
             return f"polyad.{home}.{name}"

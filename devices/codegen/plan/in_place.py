@@ -1,11 +1,9 @@
 """Writes to parts of arrays that nobody reads afterwards: they need no copy, the result lies in the array's memory."""
 
-from typing import Any
-
 from ....dsl.avals import UNKNOWN
 from ....dsl.ir.programs import Var
-
-WRITES = ("index_set", "index_add")
+from ...lowering import record
+from ..loops.index_maps import aliases
 
 
 def chains(equations, outputs, graph):
@@ -19,7 +17,7 @@ def chains(equations, outputs, graph):
             readers.setdefault(v, []).append(k)
     found, kept = {}, set()  # last Var of a chain -> the chain
     for k, e in enumerate(equations):
-        x: Any = e.inputs[0] if e.op.__name__ in WRITES and e not in graph.in_place else None
+        x = e.inputs[0] if record(e).in_place and e not in graph.in_place else None
         if x not in place or x in outputs or x in graph.buffers or x in graph.literals or UNKNOWN in x.aval.shape:
             continue
         shared = [equations[i] for i in (place[x], *readers[x]) if aliases(equations[i])]
