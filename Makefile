@@ -21,6 +21,14 @@ test: $(INSTALLED)
 quick: $(INSTALLED)
 	$(BIN)/python -P -m pytest -q -n $(WORKERS) -m "quick and not mpi and not slow" $$(grep -rlE --include='test_*.py' 'mark\.quick' tests)
 
+# The same with the oldest NumPy that is supported, in an environment of its own, on the Python that PYTHON names.
+OLDEST ?= .venv-oldest
+oldest:
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet 'numpy==2.0.0' . scipy mpmath pytest pytest-xdist hypothesis import-linter \
+	    array-api-strict array-api-extra
+	$(MAKE) --no-print-directory quick VENV=$(OLDEST) READY=1
+
 # autograd is what we compare with; the others are large, and their columns stay empty where they are missing.
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet autograd
@@ -51,5 +59,5 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv build dist *.egg-info .hypothesis .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-oldest build dist *.egg-info .hypothesis .ruff_cache .import_linter_cache
 	find . -name .git -prune -o \( -name __pycache__ -o -name .pytest_cache \) -prune -exec rm -rf {} +

@@ -56,6 +56,10 @@ def _sized(x, size=None, **params):
     return size is not None
 
 
+def clip(x, min, max):
+    return np.clip(x, min, max)  # by position: NumPy 2.0 calls them a_min and a_max
+
+
 LARGE = 4096  # elements, from which on one pass of `clip` outweighs what the call costs
 
 
@@ -87,7 +91,7 @@ def shortcuts():
         **{name: getattr(np, name) for name in same},
         **{name: _unless(getattr(np, name), _no_order) for name in ordered},
         "outer": np.outer,
-        "clip": _unless(np.clip, _unbounded),
+        "clip": _unless(clip, _unbounded),
         "vecdot": _unless(np.vecdot, _uneven),
         "count_nonzero": count_nonzero,
         "repeat": _unless(np.repeat, lambda x, repeats, axis: _elsewhere(repeats)),
