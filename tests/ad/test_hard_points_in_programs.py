@@ -125,28 +125,35 @@ def same(found, wanted, what):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=what)
 
 
+def compiled(transform, functions, args):
+    """What a transformation makes of each of the functions, in one program."""
+    return pa.jit(lambda *xs: [transform(f)(*xs) for f in functions])(*args)
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_reverse_mode(name):
     f, args = ROWS[name]
-    places = tuple(range(len(args)))
+    gradient = lambda g: pa.grad(g, tuple(range(len(args))))
     with np.errstate(all="ignore"):
-        wanted = pa.grad(f, places)(*args)
-        same(pa.jit(pa.grad(f, places))(*args), wanted, "compiled")
-        same(pa.make_ir(pa.grad(f, places))(*args)(*args), wanted, "program")
-        for where, g in some(name, f):
-            same(pa.grad(g, places)(*args), wanted, where)
-            same(pa.jit(pa.grad(g, places))(*args), wanted, f"{where}, compiled")
+        wanted, others = gradient(f)(*args), some(name, f)
+        same(pa.make_ir(gradient(f))(*args)(*args), wanted, "program")
+        for where, g in others:
+            same(gradient(g)(*args), wanted, where)
+        found = compiled(gradient, [f, *[g for _, g in others]], args)
+        for where, slopes in zip(["compiled", *[where for where, _ in others]], found, strict=True):
+            same(slopes, wanted, f"{where}, compiled")
 
 
 @pytest.mark.parametrize("name", [*ZEROS, *[name for name in cases.GRADIENTS if name not in PYTHON]])
 def test_forward_mode(name):
     f, args = ROWS[name]
-    places = tuple(range(len(args)))
+    jacobian = lambda g: pa.jacfwd(g, tuple(range(len(args))))
     with np.errstate(all="ignore"):
-        wanted = pa.jacfwd(f, places)(*args)
-        for where, g in some(name, f):
-            same(pa.jacfwd(g, places)(*args), wanted, where)
-            same(pa.jit(pa.jacfwd(g, places))(*args), wanted, f"{where}, compiled")
+        wanted, others = jacobian(f)(*args), some(name, f)
+        for where, g in others:
+            same(jacobian(g)(*args), wanted, where)
+        for (where, _), slopes in zip(others, compiled(jacobian, [g for _, g in others], args), strict=True):
+            same(slopes, wanted, f"{where}, compiled")
 
 
 @pytest.mark.parametrize("outer", ["fori", "cond", "scan"])
