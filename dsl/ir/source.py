@@ -227,6 +227,8 @@ def expression(value):
         return f"pa.Aval({value.shape!r}, np.dtype({value.dtype.str!r}))"
     if hasattr(value, "as_code"):
         return value.as_code(expression)
+    if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:  # without a qualified name before NumPy 2.2
+        return f"np.{value.__name__}"
     if hasattr(value, "__qualname__"):
         return _function(value)
     if hasattr(value, "shape") and hasattr(value, "dtype"):

@@ -309,7 +309,7 @@ def test_conversions():
     assert float(y) == 3 and type(float(y)) is float and int(y) == 3 and complex(y) == 3 and type(complex(y)) is complex
     assert "%.1f" % y == "3.0" and format(y, "6.2f") == "  3.00" and float(pa.variable(2.0)) == 2 and int(pa.variable(2.5)) == 2  # noqa: UP031
     assert complex(pa.variable(1 + 2j)) == 1 + 2j and float(y * 2 + 1) == 7 and float(x[1]) == 2
-    with pytest.raises(TypeError, match="0-dimensional"):
+    with pytest.raises(TypeError, match="0-dimensional|length-1"):
         float(x)
     with pytest.raises(ValueError, match="ambiguous"):
         bool(x)

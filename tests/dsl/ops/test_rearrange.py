@@ -168,9 +168,10 @@ def test_editing(x, data):
 def test_inserted_blocks(rng):
     x = rng.standard_normal((3, 4))
     for obj, values, axis in ((1, rng.standard_normal(4), 0), (1, rng.standard_normal(3), 1), (np.array([1]), x[:, :2], 1),
-                              (np.array([0, 2]), rng.standard_normal((2, 4)), 0), (np.array([0, 2]), x[:, :1], 1),
-                              (np.array([True, False, True]), 1.0, 0)):  # fmt: skip
+                              (np.array([0, 2]), rng.standard_normal((2, 4)), 0), (np.array([0, 2]), x[:, :1], 1)):  # fmt: skip
         same(pa.insert(x, obj, values, axis=axis), np.insert(x, obj, values, axis=axis))
+    mask = np.array([True, False, True])  # which NumPy once took for integers
+    same(pa.insert(x, mask, 1.0, axis=0), np.insert(x, np.flatnonzero(mask), 1.0, axis=0))
 
 
 @pytest.mark.parametrize("make", [
