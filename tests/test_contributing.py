@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from polyad.devices.compilers import flag_sets
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)+)", PAGE, re.M))
@@ -37,6 +39,10 @@ def test_what_it_says_is_touched():
     assert [len(touched(f"Add {what}")) for what in ("an operation", "a compiler pass", "a collective")] == [2, 3, 2]
     for what in ("an array type", "a device", "a transformation"):
         assert SECTIONS[f"Add {what}"].startswith("\nTouches one file, which imports only ")
+
+
+def test_programs_of_the_tests_are_compiled_quickly():
+    assert os.environ.get("POLYAD_TESTS_OPTIMIZE", "-O1") in flag_sets(("gcc",))[0]
 
 
 @pytest.mark.parametrize("path", ["tests/outside/toeplitz.py", "tutorials/07_a_transformation_of_your_own.py"])

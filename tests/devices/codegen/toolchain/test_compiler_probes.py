@@ -128,3 +128,7 @@ def test_a_library_on_the_disk_waits_for_the_trial(fresh, monkeypatch):
     library._loaded.clear()
     library.load(TEXT, [])
     assert len(list(fresh.path.glob("*.note"))) == 1
+
+
+def test_these_programs_are_compiled_as_users_have_them():
+    assert "-O3" in compilers.flag_sets(("gcc",))[0]
