@@ -25,7 +25,7 @@ quick: $(INSTALLED)
 OLDEST ?= .venv-oldest
 oldest:
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet 'numpy==2.0.0' . scipy mpmath pytest pytest-xdist hypothesis import-linter \
+	$(OLDEST)/bin/python -m pip install --quiet 'numpy==2.0.0' --editable . scipy mpmath pytest pytest-xdist hypothesis import-linter \
 	    array-api-strict array-api-extra
 	$(MAKE) --no-print-directory quick VENV=$(OLDEST) READY=1
 
