@@ -16,6 +16,7 @@ from ...dsl.ir.passes import optimized
 from ...dsl.ir.passes.rewriting import pure
 from ...dsl.ir.programs import Var, evaluate
 from ..lowering import record
+from . import control, lowerings  # noqa: F401  (what each operation is in C)
 from .calls import Fault, caller
 from .plan.plan import lowerable
 from .plan.subprograms import constants_within, in_row, literals_among

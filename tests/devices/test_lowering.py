@@ -12,7 +12,7 @@ from polyad.dsl import operations
 
 DEVICES = Path(pa.devices.__file__).parent
 # words of C and CUDA, which operations are called after
-WORDS = ("codegen/text", "cuda_codegen/words.py", "codegen/toolchain")
+WORDS = ("codegen/text", "cuda_codegen/math_functions.py", "codegen/toolchain")
 GENERATORS = [
     path
     for room in ("codegen", "cuda_codegen")
