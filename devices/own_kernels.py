@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 
-from ..dispatch import CUDA, HostArray, RegistrationError, is_number
+from ..dispatch import CUDA, DTypeError, HostArray, PolyadError, RegistrationError, describe, is_number, isa
 from ..dispatch.device_kinds import common_device
 from ..dispatch.explain import no_method
 from ..dispatch.generic import Generic
@@ -35,11 +35,11 @@ def own_kernel(generic, types, args):
         lacking = f"it has neither a kernel nor C to make one of: write {written}, or give its declaration c='…', C of {{0}}"
         raise no_method(generic, args, lacking, types)
     if not on_host:
-        return kernel(op, lambda *xs, **params: _cuda(op, xs, params)(*xs), "c")
+        return kernel(op, lambda *xs, **params: _cuda(op, xs, numbers(op, params))(*xs), "c")
     if not generic.params:
         made = _ufunc(op, {}, types, args)
         return kernel(op, made, "c", made)
-    return kernel(op, lambda *xs, **params: _ufunc(op, params, types, args)(*xs), "c")
+    return kernel(op, lambda *xs, **params: _ufunc(op, numbers(op, params), types, args)(*xs), "c")
 
 
 def own_dtype(op, xs, params):
@@ -51,11 +51,33 @@ def own_dtype(op, xs, params):
     from .codegen.text.scalars import Unsupported
     from .codegen.ufuncs import ufunc_of_types
 
+    params = numbers(op, params)
     try:
         made = _once(op, params, "types", lambda: ufunc_of_types(op, params))
         return made(*[x if is_number(x) else np.empty(0, x.dtype) for x in xs]).dtype
     except (TypeError, Unsupported):  # which a call explains
         return None
+
+
+def numbers(op, params):
+    """The parameters, those that stand in the expression as plain numbers. Raises DTypeError for what is none, and what a value
+    that a transformation follows raises when it is asked for its number."""
+    named = repr(op.card.c)
+    return {k: _number(op.__name__, k, v) if f"{{{k}}}" in named else v for k, v in params.items()}
+
+
+def _number(op, name, value):
+    if isa(value, (int, float, complex, np.generic)):
+        return value
+    try:
+        return float(value)
+    except PolyadError:
+        raise
+    except (TypeError, ValueError):
+        raise DTypeError(
+            f"{op}: its parameter {name} is {describe(value)}, but it stands in the C expression as a number; what is an array "
+            "belongs before the / of its declaration"
+        ) from None
 
 
 def _once(op, params, what, make):

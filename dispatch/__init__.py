@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import tree
-from .arrays import Array, HostArray
+from .arrays import HostArray
 from .callers import is_library
 from .call_watchers import step, stepping, unwatch, users_code, watch, watchers
 from .effects import Remembered, Replayed, effect_name, effects_are_kept
@@ -67,6 +67,6 @@ from .type_tests import PlainMembers, isa
 if TYPE_CHECKING:
     from .annotations import Array
 else:
-    from .layers import Array
+    from .arrays import Array
 
     __all__ = [name for name in dir() if not name.startswith("_")]

@@ -3,6 +3,7 @@
 import math
 import numbers
 from abc import ABCMeta
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,21 @@ class ArrayMeta(ABCMeta):
         super().register(subclass)
         clear_all()
         return subclass
+
+
+class LayerMeta(ArrayMeta):
+    """Of classes that show `collections.abc` none of its methods: whether a value can be iterated over its number of axes says,
+    so that the class of the plain value in its place is asked (type_tests.py)."""
+
+    __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})  # type: ignore
+
+
+    if TYPE_CHECKING:
+
+        def __getitem__(cls, depth: int) -> Any: ...  # `Kind[depth]`; see Layer.__class_getitem__
+
+
+_own = type.__dict__["__dict__"].__get__  # what a class itself defines
 
 
 class Array(Operators, metaclass=ArrayMeta):

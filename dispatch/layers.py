@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .arrays import Array, ArrayMeta
+from .arrays import Array, LayerMeta
 from .callers import caller, is_library
 from .error_causes import caught, explain, reason
 from .errors import ConcreteValueError, LeakedLayerError, MutationError
@@ -37,21 +37,6 @@ def _while_open(concrete):
             raise
 
     return checked
-
-
-class LayerMeta(ArrayMeta):
-    """Of classes that show `collections.abc` none of its methods: whether a value can be iterated over its number of axes says,
-    so that the class of the plain value in its place is asked (type_tests.py)."""
-
-    __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})  # type: ignore
-
-
-    if TYPE_CHECKING:
-
-        def __getitem__(cls, depth: int) -> Any: ...  # `Kind[depth]`; see Layer.__class_getitem__
-
-
-_own = type.__dict__["__dict__"].__get__  # what a class itself defines
 
 
 class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):

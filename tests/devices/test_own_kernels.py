@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -178,6 +179,29 @@ class TestNumbers:
                 np.testing.assert_allclose(f(x, rate), np.exp(rate * x), rtol=1e-14)
         np.testing.assert_allclose(grown(x), np.exp(x), rtol=1e-14)
         np.testing.assert_allclose(pa.grad(lambda x: pa.sum(grown(x, rate=2.0)))(x), 2 * np.exp(2 * x), rtol=1e-13)
+
+    def test_parameters_that_are_no_plain_numbers(self):
+        """A parameter stands in the C: what a transformation follows cannot, and says so; nothing of it is kept."""
+        x = np.ones(2)
+        f = lambda r: pa.sum(grown(x, rate=r))
+        with pytest.raises(pa.PolyadError, match="lose|derivative|followed|follows"):
+            pa.grad(f)(0.5)
+        with pytest.raises(pa.ConcreteValueError):
+            pa.vmap(f)(np.array([0.5, 1.5]))
+        with pytest.raises(pa.ConcreteValueError):
+            pa.make_ir(lambda x, r: grown(x, rate=r))(x, 0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pa.PerformanceWarning)
+            for g in (pa.jit(f), pa.jit(lambda r: pa.sum(grown(x * r, rate=r) * 1.0 / 1.0))):
+                for r in (0.5, np.float64(0.25), 0.5):
+                    assert g(r) > 0
+        assert pa.jit(f)(np.float64(2.0)) == pytest.approx(2 * np.exp(2.0))
+        assert grown(x, rate=np.array(2.0))[0] == pytest.approx(np.exp(2.0))
+        for wrong in (np.array([1.0, 2.0]), "a", None):
+            with pytest.raises(
+                pa.DTypeError, match=r"grown: its parameter rate is .*, but it stands in the C expression as a number"
+            ):
+                grown(x, rate=wrong)
 
 
 # ---------------------------------------------------------------------- transformations
