@@ -48,7 +48,6 @@ accuracy: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check
 
-
 # What pyright says of the package itself, with the settings in pyproject.toml; tests/test_types.py is about users' programs.
 types: $(INSTALLED)
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
