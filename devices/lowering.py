@@ -71,11 +71,13 @@ def lowering(op: Any, /, **facts: Any) -> Callable[[Callable[..., list]], Callab
     decorator for `nests`, so that the function that makes the loops can stand below.
 
     e is an equation (`e.op`, `e.inputs`, `e.outputs`, `e.params`), whose inputs are variables with an `aval` or numbers; graph
-    says where variables lie; body takes the statements of one iteration; idx is a tuple with an index for each axis. A function
-    raises `Unsupported` for dtypes, shapes or parameters that it has no C of: these run by the kernel. These classes,
-    and blocks to build upon (`Scan`), lie in `polyad.devices.codegen`: `text.scalars`, `loops`, `lowerings`. They may change.
+    says where variables lie; body takes the statements of one iteration; idx is a tuple with an index for each axis. C is no
+    text yet: expressions are made by `c("{} + {}", x, y)`, statements are records such as `Assign`. A function raises
+    `Unsupported` for dtypes, shapes or parameters that it has no C of: these run by the kernel. All this, and blocks to build
+    upon (`Scan`), lie in `polyad.devices.codegen`: `text.scalars`, `text.expressions`, `text.statements`, `loops`, `lowerings`.
+    They may change.
 
-    nests       (e, graph) -> list of loop nests, or of blocks with an `emit`, that fill the results in memory
+    nests       (e, graph) -> list of loop nests, or of blocks whose `emit` gives statements, that fill the results in memory
     index_map   (body, e, idx) -> C of the element at idx, which is one of an argument's: nothing is computed or stored
     reduce      "+", "*", "max", "min", "&" or "|": it reduces over its parameters `axis` and `keepdims` by this
     element     (body, e, idx) -> C of the element at idx of a small array, whose elements are variables; or None after it was

@@ -208,3 +208,33 @@ def test_type_tests_see_layers(path):
                 raise AssertionError(f"{relative(path)}:{node.lineno}: isinstance({ast.unparse(found)}, {ast.unparse(kind)})")
             case ast.Attribute(attr="__class__"):
                 raise AssertionError(f"{relative(path)}:{node.lineno}: {ast.unparse(node)}; take type(x)")
+
+
+# Text that others hand in, not what the package has printed: statements are records (devices/codegen/text/statements.py).
+PATTERNS = {
+    "devices/codegen/text/math_functions.py": "words in cards' expressions and in helpers' templates",
+    "devices/codegen/text/system.py": "signatures that SciPy gives its functions",
+    "devices/codegen/toolchain/compiler_probes.py": "functions that helpers' templates define",
+    "devices/cuda_codegen/math_functions.py": "words in helpers' templates",
+}
+CODEGEN = [path for path in LIBRARY if relative(path).startswith(("devices/codegen/", "devices/cuda_codegen/"))]
+
+
+def looks_into_lines(node):
+    """Whether an expression asks for a string within what is called a line or lines."""
+    match node:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name) | ast.Attribute(attr=name)]):
+            return name in ("line", "lines")
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="line" | "lines"), attr=method)):
+            return method in ("replace", "startswith", "endswith", "find", "partition", "split")
+    return False
+
+
+@pytest.mark.parametrize("path", CODEGEN, ids=relative)
+def test_code_is_not_read_back(path):
+    """No regular expression in what writes C, but for the listed ones, and nothing found by looking into its lines."""
+    tree = ast.parse(path.read_text())
+    patterns = any("re" in imported(node) for node in ast.walk(tree))
+    assert patterns == (relative(path) in PATTERNS), f"{relative(path)}: regular expressions"
+    for node in ast.walk(tree):
+        assert not looks_into_lines(node), f"{relative(path)}:{node.lineno}: {ast.unparse(node)}"

@@ -2,10 +2,10 @@
 
 `program.py` cuts a program into stretches that have C and operations that have none; `plan/` decides what lies in memory and
 what shares a pass; `loops/` writes loop nests and what is inside, `lowerings/` operations that are no plain loop, `control/`
-loops, choices and recursion around whole programs, all in the words of `text/`; `source.py` puts it together; `toolchain/`
-compiles it, keeps it and opens it, and `calls.py` calls it. `ufuncs.py` makes kernels of single expressions. What is known of
-an operation lies on its card, put there by `lowering` (`devices/lowering.py`). Nothing of this is loaded before the first
-program is compiled.
+loops, choices and recursion around whole programs, all as the statements of `text/`, which a printer turns into C once, at
+the end; `source.py` puts it together; `toolchain/` compiles it, keeps it and opens it, and `calls.py` calls it. `ufuncs.py`
+makes kernels of single expressions. What is known of an operation lies on its card, put there by `lowering`
+(`devices/lowering.py`). Nothing of this is loaded before the first program is compiled.
 """
 
 from ...dispatch import CPU, HostArray

@@ -181,7 +181,7 @@ def started_step(step, number, steps, program, constants):
         inputs = list(program.inputs)
     literals = literals_among({v: constants.get(v, x) for v, x in arrays.items()})
     source = Source(equations, inputs, outputs, arrays, literals)
-    return source, Loading(source.text, source.pointers)
+    return source, Loading(source.text, source.pointers, source.needs)
 
 
 def is_whole(steps):

@@ -1,19 +1,23 @@
 """The C text of a straight line of equations: one function, its temporaries, its loops."""
 
 from ...dsl.avals import UNKNOWN
+from ...dsl.card import programs_in
 from ...dsl.ir.programs import Var
 from .loops.bodies import Graph
 from .loops.groups import written
 from .loops.outlining import without_repeats
-from .plan.memory import STACK, Arena, lifetimes
+from .plan.memory import STACK, Arena, growing, lifetimes, pointer_into
 from .plan.plan import Plan
+from .text.expressions import Name, c, call
 from .text.indices import Buffer
 from .text.math_functions import Functions
 from .text.numpy_objects import entry
+from .text.printer import Printer
 from .text.scalars import memory_type
+from .text.statements import Array, Assign, Do, If, Local, changed, needs, reads
 from .toolchain.runtime import in_library
 
-FAULTS = ("fault = 1", "memory = 1", "failed = ")  # signs of code that may find an error
+FAULTS = {"fault", "memory", "failed"}  # variables of code that may find an error
 
 # What large headers declare is declared here, or where it is used (text/math_functions.py): reading them takes
 # longer than most programs.
@@ -56,7 +60,8 @@ class Source:
     that is not there, 3 for an index out of range, 4 for recursion too deep for the stack.
 
     equations: all lowerable; inputs, outputs: Vars; constants: Var -> array. `text` is the source, `pointers` the names of
-    foreign functions whose addresses belong in its struct `pointers`, in order.
+    foreign functions whose addresses belong in its struct `pointers`, in order, `needs` the parts of
+    the runtime that it needs.
     """
 
     def __init__(self, equations, inputs, outputs, constants, literals):
@@ -70,51 +75,72 @@ class Source:
         graph.everywhere = {v: graph.buffers[v] for v in constants}
         plan = Plan(equations, outputs, graph)
         groups, temporaries, body = written(plan, graph)
-        self.faults = any(sign in line for line in body for sign in FAULTS)
-        self.text = self._assemble(body, groups, temporaries, plan, graph)
+        self.faults = not FAULTS.isdisjoint(changed(body))
+        self.text = self._assemble(equations, body, groups, temporaries, plan, graph)
         self.pointers = list(functions.pointers)
 
-    def _assemble(self, body, groups, temporaries, plan, graph):
+    def _assemble(self, equations, body, groups, temporaries, plan, graph):
         parameters, unknown = [], lambda v: UNKNOWN in v.aval.shape
         for k, v in enumerate(self.inputs):
-            parameters += [f"const {memory_type(v.aval.dtype)} *x{k}", *([f"const int64_t *d{k}"] if unknown(v) else [])]
-        grow = [(f"y{k}", memory_type(v.aval.dtype)) for k, v in enumerate(self.outputs) if unknown(v)]
+            parameters.append(Local(f"const {memory_type(v.aval.dtype)} *", f"x{k}"))
+            parameters += [Local("const int64_t *", f"d{k}")] if unknown(v) else []
         for k, v in enumerate(self.outputs):
-            parameters.append(f"int64_t *y{k}_place" if unknown(v) else f"{memory_type(v.aval.dtype)} *y{k}")
-        lines = [f"int run({', '.join([*parameters, 'void **constants'])}) {{"]
+            place = Local("int64_t *", f"y{k}_place")
+            parameters.append(place if unknown(v) else Local(f"{memory_type(v.aval.dtype)} *", f"y{k}"))
+        lines = [f"int run({', '.join([*[f'{s.type}{s.name}' for s in parameters], 'void **constants'])}) {{"]
         masks = [(k, v.aval.dtype.alignment - 1) for k, v in enumerate(self.inputs)]
         places = [f"((uintptr_t)x{k} & {mask})" for k, mask in masks if mask]
         if places:
             lines.append(f"if ({' | '.join(places)}) return 1;")
-        lines += [f"int64_t x{k}_n = d{k}[0];" for k, v in enumerate(self.inputs) if unknown(v)]
-        lines += [f"{t} *{y} = 0; int64_t {y}_n = 0;" for y, t in grow]
         if self.faults:
             lines.append("volatile int fault = 0; int memory = 0, failed = 0; char *base = __builtin_frame_address(0);")
+        grow = [graph.buffers[v] for v in self.outputs if unknown(v)]
+        head: list = [Local("int64_t", f"x{k}_n", c("{}[0]", Name(f"d{k}"))) for k, v in enumerate(self.inputs) if unknown(v)]
+        head += [s for b in grow for s in growing(b)]
+        read = {name for s in body for name in reads(s)}
         for k, v in enumerate(self.constants):
-            t = memory_type(v.aval.dtype)
-            if any(f"c{k}" in line for line in body):
-                lines.append(f"const {t} *c{k} = constants[{k}];")
-        arena = Arena(lifetimes({v for v in temporaries if UNKNOWN not in v.aval.shape}, groups, plan.memory))
+            if f"c{k}" in read:
+                head.append(Local(f"const {memory_type(v.aval.dtype)} *", f"c{k}", f"constants[{k}]"))
+        arena, block = Arena(lifetimes({v for v in temporaries if not unknown(v)}, groups, plan.memory)), Name("arena")
         if arena.size > STACK:
-            lines += [f"char *arena = taken({arena.size});", "if (!arena) return 2;"]
+            head += [Local("char *", "arena", call("taken", arena.size)), If(c("!{}", block), [Do("return 2")])]
         elif arena.size:
-            lines.append(f"char arena[{arena.size}] __attribute__((aligned(64)));")
-        for v, offset in arena.offsets.items():
-            lines.append(f"{memory_type(v.aval.dtype)} *{graph.buffers[v].name} = (void *)(arena + {offset});")
-        grown = [graph.buffers[v] for v in temporaries if UNKNOWN in v.aval.shape]
-        lines += [f"{memory_type(b.dtype)} *{b.name} = 0; int64_t {b.name}_n = 0;" for b in grown]
-        functions, body = without_repeats(lines, [line.replace("STOP;", "") for line in body])
-        lines += body
-        lines += [f"free({b.name});" for b in grown]
+            head.append(Array("char", "arena", arena.size, aligned=True))
+        head += [pointer_into(block, graph.buffers[v], offset) for v, offset in arena.offsets.items()]
+        grown = [graph.buffers[v] for v in temporaries if unknown(v)]
+        head += [s for b in grown for s in growing(b)]
+        loops, body = without_repeats([*parameters, *head], body)
+        after: list = [Do(call("free", Name(b.name))) for b in grown]
         if arena.size > STACK:
-            lines.append(f"given(arena, {arena.size});")
+            after.append(Do(call("given", block, arena.size)))
         if grow:
-            failed = f"if (memory || failed || fault) {{ {' '.join(f'free({y}); {y} = 0;' for y, _ in grow)} }}"
-            lines += [failed, *[f"{y}_place[0] = (int64_t){y}; {y}_place[1] = {y}_n;" for y, _ in grow]]
+            gone = [s for b in grow for s in (Do(call("free", Name(b.name))), Assign(Name(b.name), "0"))]
+            after.append(If(c("{} || {} || {}", *map(Name, ("memory", "failed", "fault"))), gone))
+        for b in grow:
+            place = Name(f"{b.name}_place")
+            after.append(Assign(c("{}[0]", place), c("(int64_t){}", Name(b.name))))
+            after.append(Assign(c("{}[1]", place), Name(f"{b.name}_n")))
+        self.needs = graph.functions.needs | needs([*head, *body])
+        lines += Printer().lines([*head, *body, *after])
         lines += ["return memory ? 2 : failed ? failed : fault ? 3 : 0;" if self.faults else "return 0;", "}"]
+        given = (*self.inputs, *self.outputs, *self.constants)
+        complex_ = any(v.aval.dtype.kind == "c" for v in given) or has_complex(equations)
         lines.append(entry(self.inputs, self.outputs, memory_type))
-        text = "\n".join([graph.functions.text, *functions, *lines]) + "\n"
-        return HEAD + (COMPLEX if "complex" in text else "") + in_library(text) + text
+        text = "\n".join([graph.functions.text, *loops, *lines]) + "\n"
+        return HEAD + (COMPLEX if complex_ else "") + in_library(self.needs) + text
+
+
+def has_complex(equations):
+    """Whether there are complex numbers in equations, or in programs within them."""
+    seen, left = set(), list(equations)
+    while left:
+        e = left.pop()
+        if any(v.aval.dtype.kind == "c" for v in vars_of((*e.inputs, *e.outputs))):
+            return True
+        inner = [p for value in e.params.values() for p in programs_in(value) if id(p) not in seen]
+        seen.update(map(id, inner))
+        left += [other for p in inner for other in p.equations]
+    return False
 
 
 def vars_of(atoms):

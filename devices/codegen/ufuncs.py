@@ -14,8 +14,10 @@ from ...dsl.ir.programs import Equation, Var
 from ..compilers import find_compiler
 from .loops.elementwise import expression
 from .source import COMPLEX, HEAD
+from .text.expressions import Name
 from .text.half import HALF
 from .text.math_functions import Functions
+from .text.printer import Printer
 from .text.scalars import Unsupported, cast, ctype, memory_type
 from .toolchain.library import NoCompiler, load
 from .toolchain.runtime import in_library
@@ -76,14 +78,15 @@ def ufunc(op, params):
 
 def _compiled(op, params, chars):
     """The ufunc with a loop for each of these dtypes."""
-    functions, loops, types, names = Functions(), {}, [], []
+    functions, loops, types, names, complex_ = Functions(), {}, [], [], False
     for dtype in map(np.dtype, chars):
         name, out, text = _loop(op, params, dtype, functions)
         loops[name] = text
         names.append(name)
         types += [dtype.num] * op.generic.arity + [out.num]
+        complex_ = complex_ or "c" in (dtype.kind, out.kind)
     text = "\n".join([functions.text, FLAGS, HALF, *loops.values()]) + "\n"
-    library = load(HEAD + (COMPLEX if "complex" in text else "") + in_library(text) + text, list(functions.pointers))
+    library = load(HEAD + (COMPLEX if complex_ else "") + in_library(functions.needs) + text, list(functions.pointers))
     return _made(op, [library.address(name) for name in names], types)
 
 
@@ -125,7 +128,7 @@ def _loop(op, params, dtype, functions):
     out = infer(op, [v.aval for v in given], params).dtype if "shape" in op.card.rules else dtype
     made = np.dtype("f") if out.char == "e" else out
     e = Equation(op, xs, params, [Var(Aval((), made))])
-    text = expression(e, functions, lambda i, wanted: cast(f"a{i}", inside, wanted))
+    text = Printer().expression(expression(e, functions, lambda i, wanted: cast(Name(f"a{i}"), inside, wanted)))
     name, n = f"loop_{'e' if half else dtype.str[1:]}", len(xs)
     load = "half_up({0})" if half else "{0} != 0" if dtype.kind == "b" else "{0}"
     store = "half_down({0})" if out.char == "e" else "{0}"

@@ -8,12 +8,14 @@ import math
 
 from ..codegen.loops.emission import size_within
 from ..codegen.loops.fusion import Rows, meeting
-from ..codegen.loops.loops import Loop, settled
+from ..codegen.loops.loops import Loop
 from ..codegen.loops.nests import Nest, fill
+from ..codegen.text.expressions import Type, c
 from ..codegen.text.indices import Buffer, contiguous
 from ..codegen.text.scalars import memory_type
-from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, written
-from .reductions import Shape, above, reduced_by
+from ..codegen.text.statements import Local, scope
+from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, strided, written
+from .reductions import WAIT, Shape, above, reduced_by
 
 SMALL = 4096  # elements up to which a single block does everything
 SHORTEST = 64  # elements of a row that are worth a block
@@ -87,41 +89,36 @@ def rows(g, graph, offsets, used):
         return []
     longest = max(math.prod(n.shape[g.outer :]) for n in g.nests)
     threads = min(THREADS, max(32, above(longest)))
-    lines, scratch, wide = [], 0, False
+    body, scratch, wide = [], 0, False
     for nest in g.nests:
         made, needs, far = inside(nest, graph, g.outer, threads)
-        lines += ["{", *made, "}", "__syncthreads();"]
+        body += [scope(*made), WAIT]
         scratch, wide = max(scratch, needs), wide or far
     scratch = -(-scratch // 16) * 16
-    kinds = [(graph.buffers[v], scratch + at) for v, at in offsets.items()]
-    local = [f"{pointer(b)} {b.name} = ({pointer(b)})((char *)shared + {at});" for b, at in kinds]
-    head = f"for (I row = blockIdx.x; row < {total}; row += gridDim.x) {{"
-    lines = [*local, head, *decoded(outer, "row"), *lines, "}"]
+    local = []
+    for v, at in offsets.items():
+        kind = memory_type(graph.buffers[v].dtype)
+        place = c(f"({{}} *)((char *)shared + {scratch + at})", Type(kind))
+        local.append(Local(f"{kind} *", graph.buffers[v].name, place))
+    loop = strided("row", "blockIdx.x", total, "gridDim.x", [*decoded(outer, "row"), *body])
     touched = set().union(*[written(n, graph) for n in g.nests])
-    own = tuple([b.name for b, _ in kinds])
-    return [Kernel(lines, (min(total, BLOCKS),), threads, touched, scratch + used, wide, own)]
-
-
-def pointer(buffer):
-    """C type of a buffer."""
-    return f"{memory_type(buffer.dtype)} *"
+    return [Kernel([*local, loop], (min(total, BLOCKS),), threads, touched, scratch + used, wide)]
 
 
 def inside(nest, graph, outer, threads):
-    """(C lines of a nest within a row, bytes of shared memory, whether counters are wide)."""
+    """(statements of a nest within a row, bytes of shared memory, whether counters are wide)."""
     body = CudaBody(graph)
     sums = fill(nest, body)
     targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
     loops = loops_of(nest, body, outer)
     wide = is_wide(nest, body)
     if not sums:
-        head = f"for (I q = threadIdx.x; q < {size(loops)}; q += {threads}) {{"
-        return settled([head, *decoded(loops, "q"), *body.lines, "}"], body.places), 0, wide
+        return [strided("q", "threadIdx.x", size(loops), threads, [*decoded(loops, "q"), *body.statements])], 0, wide
     kept, reduced = [x for x in loops if not x.reduced], [x for x in loops if x.reduced]
     shape = Shape(kept, reduced, not loops or loops[-1].reduced, threads)
     if not shape.results:
         return [], 0, wide
-    steps = [(t, text) for t, text, *_ in sums]
-    head = f"for (I o = 0; o < {shape.results}; o += {shape.lanes}) {{"
-    lines = settled([*shape.places, head, *reduced_by(shape, steps, body.lines, targets), "}"], body.places)
-    return lines, threads * max(t.dtype.itemsize for t, _ in steps), wide
+    steps = [(t, value) for t, value, *_ in sums]
+    made = reduced_by(shape, steps, body.statements, targets)
+    whole = [*shape.places, strided("o", 0, shape.results, shape.lanes, made)]
+    return whole, threads * max(t.dtype.itemsize for t, _ in steps), wide

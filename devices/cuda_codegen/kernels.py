@@ -5,55 +5,56 @@ What is inside comes from the same statements as on the host. Around them is a l
 """
 
 import math
-import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..codegen.loops.bodies import Body
-from ..codegen.loops.loops import Loop, merged, settled
+from ..codegen.loops.loops import Loop, merged
 from ..codegen.loops.nests import fill
+from ..codegen.text.expressions import Name, c
 from ..codegen.text.indices import Index
 from ..codegen.text.scalars import memory_type
-from .math_functions import spelled
+from ..codegen.text.statements import Block, Do, If, Local, declared, reads
+from .math_functions import CudaPrinter, cuda_type
 
 THREADS = 256  # of a block
 BLOCKS = 4096  # of a grid, at most; further elements are taken in strides
 INT64 = np.dtype(np.int64)
 NARROW = 2**30  # elements up to which counters are 32 bits wide
-BUFFER = re.compile(r"\b([xytpw]\d+)\b")  # names of inputs, outputs, temporaries, partial results, writers
+SHARED = "__shared__ double shared[{}];"
 
 
 @dataclass
 class Kernel:
-    """lines: the inside, in C. blocks: the grid, of one or two axes. threads: of a block. written: names of the buffers it
-    writes. shared: bytes of shared memory. wide: whether counters need 64 bits. own: names that it declares itself.
-    cleared: names of buffers that must hold zeros before."""
+    """body: statements. blocks: the grid, of one or two axes. threads: of a block. written: names of the buffers it writes.
+    shared: bytes of shared memory. wide: whether counters need 64 bits. cleared: names of buffers that must hold zeros."""
 
-    lines: list
+    body: list
     blocks: tuple
     threads: int
     written: set
     shared: int = 0
     wide: bool = False
-    own: tuple = ()
     cleared: tuple = ()
 
-    @property
+    @cached_property
     def buffers(self):
-        """Names of the arrays it is given, in order."""
-        return [b for b in dict.fromkeys(b for line in self.lines for b in BUFFER.findall(line)) if b not in self.own]
+        """Names of the arrays it is given, in order: those that it reads and writes and does not declare."""
+        own = {name for _, name, _ in declared(self.body)}
+        return [b for b in dict.fromkeys(b for s in self.body for b in reads(s)) if b not in own]
 
     def text(self, name, dtypes):
         """The kernel as CUDA C++. dtypes: name of a buffer -> dtype."""
         given = []
         for b in self.buffers:
-            kind = memory_type(dtypes[b])
+            kind = cuda_type(memory_type(dtypes[b]))
             given.append(f"{kind} *{b}" if b in self.written else f"const {kind} *__restrict__ {b}")
         lines = [f'extern "C" __global__ void {name}({", ".join(given)}) {{', f"typedef {'int64_t' if self.wide else 'int'} I;"]
         if self.shared:
-            lines.append(f"__shared__ double shared[{-(-self.shared // 8)}];")
-        return spelled("\n".join([*lines, *self.lines, "}"]))
+            lines.append(SHARED.format(-(-self.shared // 8)))
+        return "\n".join([*lines, *CudaPrinter().lines(self.body), "}"])
 
 
 class CudaBody(Body):
@@ -61,9 +62,10 @@ class CudaBody(Body):
 
     def position(self, v, idx, length):
         name = self.local("int64_t", self.at(v, idx, INT64))
-        around = f"{name} %= {length}; if ({name} < 0) {name} += {length};"
-        self.lines.append(f"if ((uint64_t){name} >= {length}u) {{ {around} }}")
-        return Index(0, [(name, 1)])
+        changed = lambda sign: Do(c(f"{{}} {sign}= {{}}", name, length), (name.name,))
+        around = [changed("%"), If(c("{} < 0", name), [changed("+")])]
+        self.statements.append(If(c("(uint64_t){} >= {}", name, f"{length}u"), around))
+        return Index(0, [(name.name, 1)])
 
 
 class Names:
@@ -87,28 +89,36 @@ def size(loops):
 def loops_of(nest, body, outer=0):
     """The loops of a nest inside the first `outer` ones, put together where memory has no gaps."""
     loops = [Loop(f"i{a}", n, a in nest.reduced) for a, n in enumerate(nest.shape) if n != 1 and a >= outer]
-    return merged(loops, body.places, body.pinned)
+    return merged(loops, body.accesses)
 
 
 def is_wide(nest, body):
     """Whether a counter may not fit into 32 bits."""
-    return max(math.prod(nest.shape), *[math.prod(b.shape) for b in body.accessed], 0) >= NARROW
+    return max(math.prod(nest.shape), *[math.prod(a.buffer.shape) for a in body.accesses], 0) >= NARROW
 
 
 def decoded(loops, counter):
     """The counters of loops from one that runs over all of them."""
     if not loops:
         return []
-    rest = f"{counter}_rest"
-    lines = [f"I {rest} = {counter};"] if len(loops) > 1 else []
+    counter, rest = Name(counter), Name(f"{counter}_rest")
+    statements: list = [Local("I", rest.name, counter)] if len(loops) > 1 else []
     for loop in reversed(loops[1:]):
-        lines.append(f"const I {loop.name} = {rest} % {loop.length}; {rest} /= {loop.length};")
-    return [*lines, f"const I {loops[0].name} = {rest if len(loops) > 1 else counter};"]
+        statements.append(Local("const I", loop.name, c("{} % {}", rest, loop.length)))
+        statements.append(Do(c("{} /= {}", rest, loop.length), (rest.name,)))
+    return [*statements, Local("const I", loops[0].name, rest if len(loops) > 1 else counter)]
 
 
-def over_grid(total):
-    """The head of a loop that all threads of a grid share."""
-    return f"for (I q = blockIdx.x * (I)blockDim.x + threadIdx.x; q < {total}; q += (I)gridDim.x * blockDim.x) {{"
+def strided(counter, first, last, step, body):
+    """A loop of a counter in steps."""
+    head = c("for (I {0} = {1}; {0} < {2}; {0} += {3})", Name(counter), first, last, step)
+    return Block(head, body, (("I", counter),))
+
+
+def over_grid(total, body):
+    """A loop that all threads of a grid share."""
+    first, step = "blockIdx.x * (I)blockDim.x + threadIdx.x", "(I)gridDim.x * blockDim.x"
+    return strided("q", first, total, step, body)
 
 
 def grid(total):
@@ -125,8 +135,8 @@ def elementwise(nest, graph):
     total = size(loops)
     if not total:
         return []
-    lines = settled([over_grid(total), *decoded(loops, "q"), *body.lines, "}"], body.places)
-    return [Kernel(lines, *grid(total), written(nest, graph), wide=is_wide(nest, body))]
+    loop = over_grid(total, [*decoded(loops, "q"), *body.statements])
+    return [Kernel([loop], *grid(total), written(nest, graph), wide=is_wide(nest, body))]
 
 
 def written(nest, graph):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..codegen.text.helper_functions import HELPERS
 from ..codegen.text.math_functions import LIBM, Functions
+from ..codegen.text.printer import Printer
 from ..codegen.text.scalars import Unsupported
 from ..codegen.text.system import SPECIAL_NAMES
 
@@ -23,18 +24,27 @@ COMPLEX = {
     "exp": "cexp", "log": "clog", "sqrt": "csqrt", "sin": "csin", "cos": "ccos", "tan": "ctan", "sinh": "csinh",
     "cosh": "ccosh", "tanh": "ctanh", "real": "creal", "imag": "cimag", "conj": "conj", "abs": "cabs", "angle": "carg",
 }  # fmt: skip
-SPELLINGS = (
-    (re.compile(r"\bdouble complex\b"), "c16"), (re.compile(r"\bfloat complex\b"), "c8"),
-    (re.compile(r"\b__real__ (\w+)"), r"\1.re"), (re.compile(r"\b__imag__ (\w+)"), r"\1.im"),
-    (re.compile(r"\b__builtin_(signbit|ldexp)\b"), r"\1"),
-)  # fmt: skip
+TYPES = {"double complex": "c16", "float complex": "c8"}
+# what helpers' templates say in GNU C, and how C++ says it
+PARTS = re.compile(r"\b__(real|imag)__ (\w+)")
+MEMBERS = {"real": "re", "imag": "im"}
+BUILTIN = re.compile(r"\b__builtin_(signbit|ldexp)\b")
 
 
-def spelled(text):
-    """C as C++: complex types and parts, builtin functions."""
-    for pattern, new in SPELLINGS:
-        text = pattern.sub(new, text)
-    return text
+def cuda_type(name):
+    """A type as CUDA C++ calls it, from C's name for it."""
+    base = name.removesuffix(" *")
+    return TYPES[base] + name[len(base) :] if base in TYPES else name
+
+
+class CudaPrinter(Printer):
+    """CUDA C++: no pragmas, and a class of complex numbers."""
+
+    def type(self, name):
+        return cuda_type(name)
+
+    def pragmas(self, block):
+        return []
 
 
 class CudaFunctions(Functions):
@@ -62,12 +72,12 @@ class CudaFunctions(Functions):
     def host_only(self):
         raise Unsupported("C code of the host")
 
-    def place(self, text):
-        return text
+    def place(self, value):
+        return value
 
-    def _helper(self, name, dtype, template):
-        full = super()._helper(name, dtype, template)
-        text = self.defined[full]
-        if text is not None and "__device__" not in text:
-            self.defined[full] = spelled(text).replace("static", "static __device__", 1)
-        return full
+    def type(self, name):
+        return cuda_type(name)
+
+    def in_dialect(self, template):
+        text = PARTS.sub(lambda m: f"{m.group(2)}.{MEMBERS[m.group(1)]}", template)
+        return BUILTIN.sub(r"\1", text).replace("static", "static __device__", 1)

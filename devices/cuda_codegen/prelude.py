@@ -134,8 +134,8 @@ COMPLEX_ATOMICS = "template <class R> static __device__ inline void add_at(cplx<
 COMPLEX_ATOMICS += " { atomicAdd(&p->re, v.re); atomicAdd(&p->im, v.im); }\n"
 
 
-def prelude(text):
-    """The beginning of a source for kernels of this text: no more than it needs, for compiling takes time."""
-    complex_, atomic = "c8" in text or "c16" in text, "add_at(" in text
+def prelude(complex_, atomic):
+    """The beginning of a source, no more than it needs, for compiling takes time. complex_: whether there are complex numbers;
+    atomic: whether threads add to the same memory."""
     parts = [HEAD, COMPLEX if complex_ else "", ATOMICS if atomic else "", COMPLEX_ATOMICS if complex_ and atomic else ""]
     return "".join(parts)

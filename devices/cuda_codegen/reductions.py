@@ -4,13 +4,19 @@ The order depends on shapes alone, so that the same program gives the same numbe
 short ones: its rounding error is about that of NumPy's pairwise sum.
 """
 
-from ..codegen.loops.loops import Loop, settled
+from ..codegen.loops.bodies import truth
+from ..codegen.loops.loops import Loop
 from ..codegen.loops.nests import fill
-from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, written
+from ..codegen.loops.reductions import element
+from ..codegen.text.expressions import Name, Type, c
+from ..codegen.text.statements import Assign, Block, Do, If, Local, scope
+from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, strided, written
 
 LANES = 32  # neighbouring results over first axes, which read neighbouring memory
 SPLIT = 512  # blocks that share a long reduction of few results
 LONG = 16  # elements that each of their threads takes at least
+LANE, TURN, RESULT = Name("lane"), Name("turn"), Name("k")
+WAIT = Do("__syncthreads()")
 
 
 def above(n):
@@ -42,15 +48,19 @@ class Shape:
 
     @property
     def takes_part(self):
-        """C of whether a thread has something to do: a block that does other work too may have more threads."""
-        return f"lane < {self.lanes}" if self.last else f"turn < {self.turns}"
+        """Whether a thread has something to do: a block that does other work too may have more threads."""
+        return c("{} < {}", LANE, self.lanes) if self.last else c("{} < {}", TURN, self.turns)
 
     @property
     def places(self):
-        """C of a thread's lane and turn."""
+        """A thread's lane and turn."""
         fast, slow = ("turn", "lane") if self.last else ("lane", "turn")
         n = self.turns if self.last else self.lanes
-        return [f"const int {fast} = threadIdx.x % {n}, {slow} = threadIdx.x / {n};"]
+        return [Local("const int", fast, f"threadIdx.x % {n}"), Local("const int", slow, f"threadIdx.x / {n}")]
+
+    def over_results(self, body):
+        """A loop over the results, which blocks share."""
+        return strided("o", f"blockIdx.x * {self.lanes}", self.results, f"gridDim.x * {self.lanes}", body)
 
 
 def reduction(nest, graph, names):
@@ -63,50 +73,56 @@ def reduction(nest, graph, names):
     shape = Shape(kept, reduced, not loops or loops[-1].reduced)
     if not shape.results:
         return []
-    steps = [(t, text) for t, text, *_ in sums]
+    steps = [(t, value) for t, value, *_ in sums]
     wide, writes = is_wide(nest, body), written(nest, graph)
     shared = THREADS * max(t.dtype.itemsize for t, _ in steps)
     groups = -(-shape.results // shape.lanes)
     parts = min(SPLIT // groups, shape.each // (shape.turns * LONG))
-    head = f"for (I o = blockIdx.x * {shape.lanes}; o < {shape.results}; o += gridDim.x * {shape.lanes}) {{"
     blocks = min(groups, BLOCKS)
     if parts < 2:
-        lines = [*shape.places, head, *reduced_by(shape, steps, body.lines, targets), "}"]
-        return [Kernel(settled(lines, body.places), (blocks,), shape.threads, writes, shared, wide)]
+        whole = [*shape.places, shape.over_results(reduced_by(shape, steps, body.statements, targets))]
+        return [Kernel(whole, (blocks,), shape.threads, writes, shared, wide)]
     partial = [names.new("p", t.dtype, parts * shape.results) for t, _ in steps]
     wide = wide or parts * shape.results >= 2**30
     bounds = [f"(int64_t){shape.each} * {part} / {parts}" for part in ("blockIdx.y", "(blockIdx.y + 1)")]
-    inner = reduced_by(shape, steps, body.lines, [f"{p}[blockIdx.y * (I){shape.results} + k]" for p in partial], *bounds)
-    lines = settled([*shape.places, head, *inner, "}"], body.places)
-    first = Kernel(lines, (blocks, parts), shape.threads, {*writes, *partial}, shared, wide)
+    here = [element(p, c("blockIdx.y * (I){} + {}", shape.results, RESULT)) for p in partial]
+    part = [*shape.places, shape.over_results(reduced_by(shape, steps, body.statements, here, *bounds))]
+    first = Kernel(part, (blocks, parts), shape.threads, {*writes, *partial}, shared, wide)
     again = Shape(kept, [Loop("part", parts, True)], shape.results == 1)
-    steps = [(t, f"{p}[part * (I){shape.results} + k]{' != 0' * (t.dtype.kind == 'b')}") for (t, _), p in zip(steps, partial)]
-    head = f"for (I o = blockIdx.x * {again.lanes}; o < {again.results}; o += gridDim.x * {again.lanes}) {{"
-    lines = [*again.places, head, *reduced_by(again, steps, [], targets), "}"]
+    there = [element(p, c("{} * (I){} + {}", Name("part"), shape.results, RESULT)) for p in partial]
+    steps = [(t, truth(x) if t.dtype.kind == "b" else x) for (t, _), x in zip(steps, there)]
+    together = [*again.places, again.over_results(reduced_by(again, steps, [], targets))]
     blocks = min(-(-again.results // again.lanes), BLOCKS)
-    return [first, Kernel(settled(lines, body.places), (blocks,), again.threads, writes, shared, wide)]
+    return [first, Kernel(together, (blocks,), again.threads, writes, shared, wide)]
 
 
 def reduced_by(shape, steps, inside, targets, begin="0", end=None):
-    """C of the reduction of `lanes` results, from the `o`th on.
+    """Statements of the reduction of `lanes` results, from the `o`th on.
 
-    steps: pairs (Accumulator, C text of an element); inside: statements before; targets: C text of where results go; begin,
-    end: of the elements to take.
+    steps: pairs (Accumulator, an element); inside: statements before; targets: where results go; begin, end: of the elements to
+    take.
     """
-    lines = [f"const I k = o + lane; const bool mine = {shape.takes_part} && k < {shape.results};", *decoded(shape.kept, "k")]
-    lines += [f"{t.ctype} {t.name} = {t.start};" for t, _ in steps]
+    mine, u, v = Name("mine"), Name("u"), Name("v")
+    body: list = [Local("const I", "k", c("{} + {}", Name("o"), LANE))]
+    body.append(Local("const bool", "mine", c("{} && {} < {}", shape.takes_part, RESULT, shape.results)))
+    body += [*decoded(shape.kept, "k"), *[t.started() for t, _ in steps]]
+    joint = lambda t, target, a, b: [Local(t.ctype, "u", a), Local(t.ctype, "v", b), Assign(target, t.combine(u, v))]
+    taken = [scope(*joint(t, t.variable, t.variable, value)) for t, value in steps]
     end = shape.each if end is None else end
-    lines.append(f"if (mine) for (I r = {begin} + turn; r < {end}; r += {shape.turns}) {{")
-    lines += [*decoded(shape.reduced, "r"), *inside]
-    lines += [f"{{ {t.ctype} u = {t.name}, v = {text}; {t.name} = {t.combine('u', 'v')}; }}" for t, text in steps]
-    lines.append("}")
+    first = c("{} + {}", begin, TURN)
+    body.append(If(mine, [strided("r", first, end, shape.turns, [*decoded(shape.reduced, "r"), *inside, *taken])]))
     for (t, _), target in zip(steps, targets, strict=True):
         if shape.turns == 1:
-            lines.append(f"if (mine) {target} = {t.name};")
+            body.append(If(mine, [Assign(target, t.variable)]))
             continue
-        here, other = f"s[turn * {shape.lanes} + lane]", f"s[(turn + half) * {shape.lanes} + lane]"
-        together = f"if (mine && turn < half) {{ {t.ctype} u = {here}, v = {other}; {here} = {t.combine('u', 'v')}; }}"
-        lines += [f"{{ {t.ctype} *s = ({t.ctype} *)shared; if (mine) {here} = {t.name};", "__syncthreads();"]
-        lines += [f"for (int half = {shape.turns // 2}; half > 0; half >>= 1) {{", together, "__syncthreads(); }"]
-        lines += [f"if (turn == 0 && mine) {target} = s[lane];", "__syncthreads(); }"]
-    return lines
+        half = Name("half")
+        here = element("s", c("{} * {} + {}", TURN, shape.lanes, LANE))
+        other = element("s", c("({} + {}) * {} + {}", TURN, half, shape.lanes, LANE))
+        step = [If(c("{} && {} < {}", mine, TURN, half), joint(t, here, here, other)), WAIT]
+        head = c("for (int {0} = {1}; {0} > 0; {0} >>= 1)", half, shape.turns // 2)
+        memory = Local(f"{t.ctype} *", "s", c("({} *)shared", Type(t.ctype)))
+        body.append(scope(
+            memory, If(mine, [Assign(here, t.variable)]), WAIT, Block(head, step, (("int", "half"),)),
+            If(c("{} == 0 && {}", TURN, mine), [Assign(target, element("s", LANE))]), WAIT,
+        ))  # fmt: skip
+    return body

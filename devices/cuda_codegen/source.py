@@ -8,7 +8,9 @@ from ..codegen.loops.bodies import Graph
 from ..codegen.loops.fusion import Rows
 from ..codegen.loops.nests import Nest, Reduce
 from ..codegen.plan.plan import Plan
+from ..codegen.source import has_complex
 from ..codegen.text.indices import Buffer
+from ..codegen.text.statements import called
 from .fusion import in_blocks, localize, rows
 from .kernels import Names, elementwise
 from .math_functions import CudaFunctions
@@ -51,8 +53,8 @@ class CudaSource:
         dtypes = {b.name: b.dtype for b in graph.buffers.values()} | names.dtypes
         sizes = {graph.buffers[v].name: math.prod(v.aval.shape) for v in plan.temporaries} | names.sizes
         body = [k.text(f"k{i}", dtypes) for i, k in enumerate(kernels)]
-        text = "\n".join([functions.text, *body]) + "\n"
-        self.text = prelude(text) + text
+        atomic = any("add_at" in called(k.body) for k in kernels)
+        self.text = prelude(has_complex(equations), atomic) + "\n".join([functions.text, *body]) + "\n"
         self.launches = launches(kernels, dtypes, sizes)
 
     def _kernels(self, g, groups, plan, graph, names):

@@ -7,10 +7,11 @@ be: a first kernel notes the last writer of each place, a second one lets it wri
 import math
 
 from ...dsl.ir.programs import Var
-from ..codegen.loops.loops import settled
 from ..codegen.loops.nests import counters
+from ..codegen.text.expressions import Name, c, call
 from ..codegen.text.indices import Buffer
 from ..codegen.text.scalars import cast
+from ..codegen.text.statements import Assign, Do, If
 from .kernels import CudaBody, Kernel, decoded, grid, is_wide, loops_of, over_grid, size, written
 
 
@@ -20,22 +21,24 @@ def writes(nest, graph, names):
     buffer, idx = graph.buffers[root.var], counters(nest.shape)
     body = CudaBody(graph)
     if isinstance(root.atom, Var):
-        text = cast(body.operand(root.atom, idx, root.atom.aval.dtype), root.atom.aval.dtype, buffer.dtype)
+        value = cast(body.operand(root.atom, idx, root.atom.aval.dtype), root.atom.aval.dtype, buffer.dtype)
     else:
-        text = body.operand(root.atom, idx, buffer.dtype)
+        value = body.operand(root.atom, idx, buffer.dtype)
     where = root.place(body, idx)
     target = body.access(buffer, where)
     loops = loops_of(nest, body)
     total = size(loops)
     if not total:
         return []
-    head, wide, touched = [over_grid(total), *decoded(loops, "q"), *body.lines], is_wide(nest, body), written(nest, graph)
-    lines = lambda last: settled([*head, last, "}"], body.places)
+    wide, touched = is_wide(nest, body), written(nest, graph)
+    loop = lambda last: [over_grid(total, [*decoded(loops, "q"), *body.statements, last])]
     if root.add:
-        add = f"if ({text}) {target} = 1;" if buffer.dtype.kind == "b" else f"add_at(&{target}, {text});"
-        return [Kernel(lines(add), *grid(total), touched, wide=wide)]
+        sure = If(value, [Assign(target, "1")]) if buffer.dtype.kind == "b" else Do(call("add_at", c("&{}", target), value))
+        return [Kernel(loop(sure), *grid(total), touched, wide=wide)]
     last = names.new("w", "uint64" if total >= 2**32 - 1 else "uint32", math.prod(buffer.shape))
-    kind = "unsigned long long" if total >= 2**32 - 1 else "unsigned"
+    number = c(f"({'unsigned long long' if total >= 2**32 - 1 else 'unsigned'}){{}} + 1", Name("q"))
     writer = body.access(Buffer(last, names.dtypes[last], buffer.shape), where)
-    note = Kernel(lines(f"atomicMax(&{writer}, ({kind})q + 1);"), *grid(total), {last}, wide=wide, cleared=(last,))
-    return [note, Kernel(lines(f"if ({writer} == ({kind})q + 1) {target} = {text};"), *grid(total), touched, wide=wide)]
+    note = Do(call("atomicMax", c("&{}", writer), number))
+    write = If(c("{} == {}", writer, number), [Assign(target, value)])
+    first = Kernel(loop(note), *grid(total), {last}, wide=wide, cleared=(last,))
+    return [first, Kernel(loop(write), *grid(total), touched, wide=wide)]

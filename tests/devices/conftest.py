@@ -19,6 +19,10 @@ spec = importlib.util.spec_from_file_location("polyad_emulation", Path(__file__)
 emulation = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(emulation)
 
+spec = importlib.util.spec_from_file_location("polyad_checking", Path(__file__).with_name("codegen") / "checking.py")
+checking = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checking)
+
 DEVICES = 2
 current = [0]
 
@@ -219,3 +223,11 @@ def cupy():
         del sys.modules["cupy"]
     else:
         sys.modules["cupy"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def checked_statements():
+    """Statements are checked after each pass over loops."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        checking.installed(monkeypatch)
+        yield

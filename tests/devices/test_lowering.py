@@ -81,26 +81,31 @@ leaky_sum.rule("transpose")([lambda ct, y, x, decay: pa.flip(leaky_sum(pa.flip(c
 def leaky_sum_element(body, e, idx):
     """One element, where all are variables."""
     (x,), (out,) = e.inputs, e.outputs
-    text = body.at(x, idx, out.aval.dtype)
+    from polyad.devices.codegen.text.expressions import c
+
+    value = body.at(x, idx, out.aval.dtype)
     if idx[-1].const == 0:
-        return text
+        return value
     before = body.value(out, (*idx[:-1], idx[-1] + -1))
-    return body.local("double", f"{float(e.params['decay'])!r} * {before} + {text}")
+    return body.local("double", c("{} * {} + {}", float(e.params["decay"]), before, value))
 
 
 @pa.lowering(leaky_sum, element=leaky_sum_element)
 def leaky_sum_loops(e, graph):
     """A loop along the last axis whose rounds build on each other, in loops over the others."""
     from polyad.devices.codegen.lowerings.scans import Scan
+    from polyad.devices.codegen.text.expressions import Name, c
     from polyad.devices.codegen.text.scalars import Unsupported
+    from polyad.devices.codegen.text.statements import Assign, Local
 
     (x,), (out,), decay = e.inputs, e.outputs, e.params["decay"]
     if x.aval.dtype != np.dtype(float):
         raise Unsupported("leaky sums of other numbers")
 
     def make(body, idx, counter):
-        text, target = body.at(x, idx, out.aval.dtype), body.access(graph.buffers[out], idx)
-        return ["double total = 0;"], [f"total = {float(decay)!r} * total + {text};", f"{target} = total;"], []
+        value, target, total = body.at(x, idx, out.aval.dtype), body.access(graph.buffers[out], idx), Name("total")
+        steps = [Assign(total, c("{} * {} + {}", float(decay), total, value)), Assign(target, total)]
+        return steps, lambda loop: [Local("double", "total", "0"), *loop]
 
     return [Scan(e, graph, x, x.aval.ndim - 1, make)]
 

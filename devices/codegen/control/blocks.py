@@ -5,8 +5,8 @@ from ....dsl.avals import UNKNOWN
 from ....dsl.ir.pass_selection import on
 from ....dsl.ir.programs import Var
 from ...lowering import lowering, record
-from ..loops.loops import settled
 from ..text.scalars import Unsupported
+from ..text.statements import Assign, scope
 from . import branches, loops, memory_loops, python_steps, recursion
 from .registers import Straight, points
 
@@ -23,7 +23,7 @@ class Control:
         self.reads = [(v, ()) for v in e.inputs if isinstance(v, Var)]
 
     def emit(self, graph, outer=0, parallel=False):
-        """C lines. Raises Unsupported."""
+        """Statements. Raises Unsupported."""
         e = self.equation
         ways = in_values, record(e).passes
         first, second = ways if on("fusion") else ways[::-1]  # operations on variables share one pass
@@ -36,15 +36,15 @@ class Control:
 
 
 def in_values(e, graph):
-    """C lines of an equation with its values in variables. Raises Unsupported."""
+    """Statements of an equation with its values in variables. Raises Unsupported."""
     body = Straight(graph)
     record(e).registers(body, e)
     for v in e.outputs:
         if UNKNOWN in v.aval.shape:
             continue
         stores = [(body.access(graph.buffers[v], idx), body.memo.get((v, idx))) for idx in points(v.aval.shape)]
-        body.lines += [f"{target} = {text};" for target, text in stores if text is not None]
-    return settled(["{", *body.lines, "}"], body.places)
+        body.statements += [Assign(target, value) for target, value in stores if value is not None]
+    return [scope(*body.statements)]
 
 
 def control(e, graph):

@@ -3,9 +3,12 @@
 from ....dsl.avals import UNKNOWN
 from ....dsl.ir.programs import Var
 from ..plan.subprograms import simple
+from ..text.expressions import Name, c
 from ..text.indices import Index
 from ..text.scalars import Unsupported, ctype
-from .registers import LARGEST, Part, grow, points, reserve, results_of, stops
+from ..text.statements import Assign, Do, Local
+from .loop_statements import endless, grow, repeated, reserve, unless_memory
+from .registers import LARGEST, Part, points, results_of
 
 
 class Carry:
@@ -20,8 +23,8 @@ class Carry:
             raise Unsupported("a carry that is not small")
         for atom, v in zip(given, inputs, strict=True):
             first = body.elements(atom, v.aval)
-            names = [body.graph.functions.unique("k") for _ in first]
-            body.lines += [f"{ctype(v.aval.dtype)} {name} = {text};" for name, text in zip(names, first, strict=True)]
+            names = [Name(body.graph.functions.unique("k")) for _ in first]
+            body.statements += [Local(ctype(v.aval.dtype), name.name, x) for name, x in zip(names, first, strict=True)]
             self.names.append(names)
             self.types.append(ctype(v.aval.dtype))
 
@@ -31,15 +34,15 @@ class Carry:
             child.memo.update({(v, idx): name for idx, name in zip(points(v.aval.shape), names, strict=True)})
 
     def follow(self, child, outputs):
-        """The lines that make the results of a step the carry of the next one."""
-        lines, new, mine = [], [], {name for names in self.names for name in names}
+        """The statements that make the results of a step the carry of the next one."""
+        new, mine = [], {name for names in self.names for name in names}
         for (atom, aval), names, kind in zip(outputs, self.names, self.types, strict=True):
-            for name, text in zip(names, child.elements(atom, aval), strict=True):
-                if text in mine and text != name:  # which gets a new value, too
-                    text = child.local(kind, text)
-                if text != name:
-                    new.append(f"{name} = {text};")
-        return [*lines, *new]
+            for name, value in zip(names, child.elements(atom, aval), strict=True):
+                if value in mine and value != name:  # which gets a new value, too
+                    value = child.local(kind, value)
+                if value != name:
+                    new.append(Assign(name, value))
+        return new
 
     def leave(self, body, results):
         """Let results of the equation be the variables."""
@@ -53,10 +56,10 @@ def bind(child, program, atoms):
 
 
 def stored(child, buffer, step, atom, aval):
-    """Lines that write a step's output into its row."""
+    """Statements that write a step's output into its row."""
     row = Part(buffer, step * _size(aval.shape), aval.shape)
-    texts = child.elements(atom, aval)
-    return [f"{child.access(row, idx)} = {text};" for idx, text in zip(points(aval.shape), texts, strict=True)]
+    values = child.elements(atom, aval)
+    return [Assign(child.access(row, idx), x) for idx, x in zip(points(aval.shape), values, strict=True)]
 
 
 def _size(shape):
@@ -87,17 +90,13 @@ def steps_of(body, e):
             child.graph.buffers[v] = Part(body.memory(x), step * _size(v.aval.shape), v.aval.shape)
     child.run(program)
     for (atom, aval), space in zip(results[carry:], spaces, strict=True):
-        child.lines += stored(child, space, step, atom, aval)
-    child.lines += carried.follow(child, results[:carry])
+        child.statements += stored(child, space, step, atom, aval)
+    child.statements += carried.follow(child, results[:carry])
     if params["length"] is None:
         for (_, aval), space in zip(results[carry:], spaces, strict=True):
-            body.lines += reserve(body.graph.functions, space, _size(aval.shape), length)
-        length = f"(memory ? 0 : {length})" if spaces else length
-    if params["reverse"]:
-        head = f"for (int64_t {counter} = {length}; {counter}-- > 0;) {{"
-    else:
-        head = f"for (int64_t {counter} = 0; {counter} < {length}; {counter}++) {{"
-    body.lines += [head, *child.lines, "}"]
+            body.statements += reserve(body.graph.functions, space, _size(aval.shape), length)
+        length = unless_memory(length) if spaces else length
+    body.statements.append(repeated(counter, length, params["reverse"], child.statements))
     carried.leave(body, e.outputs[:carry])
 
 
@@ -118,11 +117,9 @@ def loop(body, e):
     (going,) = asks.elements(*results_of(test)[0])
     for (atom, aval), (buffer, length) in zip(results[carry:], growing, strict=True):
         size = _size(aval.shape)
-        child.lines.append(grow(body.graph.functions, buffer, size))
-        child.lines += stored(child, buffer, Index(0, [(length, 1)]), atom, aval)
-        child.lines.append(f"{length}++;")
-    child.lines += carried.follow(child, results[:carry])
-    stop = "".join(f" || {sign}" for sign in stops([*asks.lines, *child.lines]))
-    stop = f"if (!({going}){stop}) break;"
-    body.lines += ["for (;;) {", *asks.lines, stop, *child.lines, "}"]
+        child.statements.append(grow(body.graph.functions, buffer, size))
+        child.statements += stored(child, buffer, Index(0, [(length, 1)]), atom, aval)
+        child.statements.append(Do(c("{}++", Name(length)), (length,)))
+    child.statements += carried.follow(child, results[:carry])
+    body.statements.append(endless(asks.statements, going, child.statements))
     carried.leave(body, e.outputs[:carry])

@@ -9,14 +9,16 @@ from ...lowering import record
 from ..loops.bodies import Graph
 from ..loops.emission import emit
 from ..loops.groups import written
-from ..loops.loops import settled
 from ..loops.nests import Nest, Store
-from ..plan.memory import Arena, lifetimes
+from ..plan.memory import Arena, growing, lifetimes, pointer_into
 from ..plan.plan import Plan
 from ..plan.subprograms import simple
+from ..text.expressions import Access, Name, c, call
 from ..text.indices import Buffer
 from ..text.scalars import Unsupported, literal, memory_type
-from .registers import Straight, all_lowerable, grow, points, reserve, results_of, stops
+from ..text.statements import NO_MEMORY, Array, Assign, Block, Do, If, Local, scope, switch
+from .loop_statements import endless, grow, repeated, reserve, stops, unless_memory
+from .registers import Straight, all_lowerable, points, results_of
 
 STACK = 16 * 1024  # bytes of temporaries of one program within another that lie on the stack
 
@@ -49,8 +51,8 @@ def inner_graph(graph, program, arguments):
     return inner
 
 
-def program_lines(program, graph, arguments, targets, in_place=()):
-    """C lines that run a program. Raises Unsupported.
+def program_statements(program, graph, arguments, targets, in_place=()):
+    """Statements that run a program. Raises Unsupported.
 
     targets: a Buffer for each result, None for one that is not wanted. in_place: pairs (equation, input) of writes to an input
     whose memory the result has.
@@ -70,9 +72,9 @@ def _as_values(program, inner, targets):
     stores = []
     for (atom, aval), target in zip(results_of(program), targets, strict=True):
         if target is not None and not (isinstance(atom, Var) and inner.buffers.get(atom) is target):
-            texts = body.elements(atom, aval)
-            stores += [f"{body.access(target, idx)} = {text};" for idx, text in zip(points(aval.shape), texts, strict=True)]
-    return settled(["{", *body.lines, *stores, "}"], body.places)
+            values = body.elements(atom, aval)
+            stores += [Assign(body.access(target, idx), x) for idx, x in zip(points(aval.shape), values, strict=True)]
+    return [scope(*body.statements, *stores)]
 
 
 def _as_passes(program, inner, targets, in_place):
@@ -93,30 +95,30 @@ def _as_passes(program, inner, targets, in_place):
         inner.same_memory[e.outputs[0]] = v
         outputs += [out for other in program.equations if other is not e and v in other.inputs for out in other.outputs]
     plan = Plan(program.equations, outputs, inner)
-    groups, temporaries, lines = written(plan, inner)
+    groups, temporaries, statements = written(plan, inner)
     for atom, aval, target in copies:
-        lines += copied(inner, atom, aval, target)
+        statements += copied(inner, atom, aval, target)
     grown = [inner.buffers[v] for v in temporaries if UNKNOWN in v.aval.shape]
     arena = Arena(lifetimes({v for v in temporaries if UNKNOWN not in v.aval.shape}, groups, plan.memory))
     places = [(inner.buffers[v], offset) for v, offset in arena.offsets.items()]
-    head = [f"{memory_type(b.dtype)} *{b.name} = 0; int64_t {b.name}_n = 0;" for b in grown]
-    return in_arena(inner, [*head, *lines, *[f"free({b.name});" for b in grown]], places, arena.size)
+    freed = [Do(call("free", Name(b.name))) for b in grown]
+    return in_arena(inner, [*[s for b in grown for s in growing(b)], *statements, *freed], places, arena.size)
 
 
-def in_arena(graph, lines, places, size):
-    """Lines with memory for Buffers around them. places: pairs (Buffer, offset in bytes)."""
+def in_arena(graph, statements, places, size):
+    """Statements with memory for Buffers around them. places: pairs (Buffer, offset in bytes)."""
     if not size:
-        return ["{", *lines, "}"]
-    name = graph.functions.unique("arena")
-    pointers = [f"{memory_type(b.dtype)} *{b.name} = (void *)({name} + {offset});" for b, offset in places]
+        return [scope(*statements)]
+    arena = Name(graph.functions.unique("arena"))
+    pointers = [pointer_into(arena, b, offset) for b, offset in places]
     if size <= STACK:
-        return ["{", f"char {name}[{size}] __attribute__((aligned(64)));", *pointers, *lines, "}"]
-    start = f"char *{name} = taken({size});"
-    return ["{", start, f"if (!{name}) memory = 1;", "else {", *pointers, *lines, f"given({name}, {size});", "}", "}"]
+        return [scope(Array("char", arena.name, size, aligned=True), *pointers, *statements)]
+    start, missing = Local("char *", arena.name, call("taken", size)), If(c("!{}", arena), [NO_MEMORY])
+    return [scope(start, missing, Block("else", [*pointers, *statements, Do(call("given", arena, size))]))]
 
 
 def copied(graph, atom, aval, target):
-    """C lines that put an atom of the graph into memory."""
+    """Statements that put an atom of the graph into memory."""
     v = Var(aval)
     graph.buffers[v] = target
     return emit(Nest(aval.shape, [Store(v, atom)]), graph)
@@ -125,7 +127,7 @@ def copied(graph, atom, aval, target):
 # ---------------------------------------------------------------------- loops
 class Carried:
     """The carry of a loop in memory: `arguments` for its programs, `targets` for the body's results, `in_place` of the body,
-    C lines for before, the end of each step, and after."""
+    statements for before, the end of each step, and after."""
 
     def __init__(self, graph, program, first, constants, outs):
         self.graph, self.program = graph, program
@@ -133,7 +135,7 @@ class Carried:
         self.before, self.step, self.after, self.spare = [], [], [], []
         inputs = program.inputs[constants : constants + len(first)]
         for atom, v, result, out in zip(first, inputs, program.outputs, outs, strict=False):
-            t = memory_type(v.aval.dtype)
+            t = f"{memory_type(v.aval.dtype)} *"
             write = write_in_place(program, v, result)
             if result is v:  # it stays
                 self.arguments.append(given(graph, atom))
@@ -149,12 +151,13 @@ class Carried:
                 spare = Buffer(graph.functions.unique("spare"), v.aval.dtype, v.aval.shape)
                 self.spare.append(spare)
                 self.before += copied(graph, atom, v.aval, out)
-                self.before.append(f"{t} *{now} = {out.name}, *{new} = {spare.name};")
+                self.before += [Local(t, now, Name(out.name)), Local(t, new, Name(spare.name))]
                 self.arguments.append(Buffer(now, v.aval.dtype, v.aval.shape))
                 self.targets.append(Buffer(new, v.aval.dtype, v.aval.shape))
-                self.step.append(f"{{ {t} *other = {now}; {now} = {new}; {new} = other; }}")
-                bytes_ = v.aval.size * v.aval.dtype.itemsize
-                self.after.append(f"if ({now} != {out.name}) __builtin_memcpy({out.name}, {now}, {bytes_});")
+                other, here, there, to = Name("other"), Name(now), Name(new), Name(out.name)
+                self.step.append(scope(Local(t, "other", here), Assign(here, there), Assign(there, other)))
+                copy = call("__builtin_memcpy", to, here, v.aval.size * v.aval.dtype.itemsize)
+                self.after.append(If(c("{} != {}", here, to), [Do(copy)]))
 
     def around(self, loop):
         """The whole, with memory for what is not in the results."""
@@ -181,9 +184,10 @@ def write_in_place(program, v, result):
 
 
 def row(buffer, shape, counter, functions, const=""):
-    """(Buffer of a row, the line that declares it)."""
+    """(Buffer of a row, its declaration)."""
     name, t = functions.unique("row"), memory_type(buffer.dtype)
-    return Buffer(name, buffer.dtype, shape), f"{const}{t} *{name} = {buffer.name} + {counter} * {math.prod(shape)};"
+    place = c("{} + {} * {}", Name(buffer.name), Name(counter), math.prod(shape))
+    return Buffer(name, buffer.dtype, shape), Local(f"{const}{t} *", name, place)
 
 
 def known_rows(results):
@@ -210,19 +214,15 @@ def steps_of(e, graph):
         declared.append(line)
         written_.append(y)
     targets = [*carried.targets, *written_]
-    lines = program_lines(program, graph, [*fixed, *carried.arguments, *read], targets, carried.in_place)
+    statements = program_statements(program, graph, [*fixed, *carried.arguments, *read], targets, carried.in_place)
     length, room = params["length"], []
     if length is None:
-        length = f"{rows[0].name}_n"  # type: ignore[union-attr]
+        length = Name(f"{rows[0].name}_n")  # type: ignore[union-attr]
         for out, (_, aval) in zip(outs[carry:], results[carry:], strict=True):
             room += reserve(functions, out, math.prod(aval.shape), length)
-        length = f"(memory ? 0 : {length})" if room else length
-    stop = "".join(f" && !{sign}" for sign in stops(lines))
-    if params["reverse"]:
-        head = f"for (int64_t {counter} = {length}; {counter}-- > 0{stop};) {{"
-    else:
-        head = f"for (int64_t {counter} = 0; {counter} < {length}{stop}; {counter}++) {{"
-    return carried.around([*room, head, *declared, *lines, *carried.step, "}"])
+        length = unless_memory(length) if room else length
+    body = [*declared, *statements, *carried.step]
+    return carried.around([*room, repeated(counter, length, params["reverse"], body, stops(statements))])
 
 
 def loop(e, graph):
@@ -234,31 +234,28 @@ def loop(e, graph):
     fixed = [given(graph, x) for x in e.inputs[:constants]]
     carried = Carried(graph, program, first, constants, outs)
     going = Buffer(functions.unique("going"), results_of(test)[0][1].dtype, ())
-    asks = program_lines(test, graph, [*fixed, *carried.arguments], [going])
+    asks = program_statements(test, graph, [*fixed, *carried.arguments], [going])
     declared, advance, written_ = [], [], []
     for out, (_, aval) in zip(outs[len(first) :], results[len(first) :], strict=True):
         length = f"{out.name}_n"
         y, line = row(out, aval.shape, length, functions)
         declared += [grow(functions, out, math.prod(aval.shape)), line]
-        advance.append(f"{length}++;")
+        advance.append(Do(c("{}++", Name(length)), (length,)))
         written_.append(y)
     targets = [*carried.targets, *written_]
-    lines = program_lines(program, graph, [*fixed, *carried.arguments], targets, carried.in_place)
-    stop = "".join(f" || {sign}" for sign in stops([*asks, *lines]))
-    t = memory_type(going.dtype)
-    steps = ["for (;;) {", f"{t} {going.name}[1];", *asks, f"if (!{going.name}[0]{stop}) break;", *declared, *lines]
-    return carried.around([*steps, *advance, *carried.step, "}"])
+    statements = program_statements(program, graph, [*fixed, *carried.arguments], targets, carried.in_place)
+    found = Array(memory_type(going.dtype), going.name, 1)
+    steps = [*declared, *statements, *advance, *carried.step]
+    return carried.around([endless(asks, Access(going, "0"), steps, [found])])
 
 
 # ---------------------------------------------------------------------- choices
 def choice(e, graph):
     index, operands = given(graph, e.inputs[0]), [given(graph, x) for x in e.inputs[1:]]
-    chosen = literal(index.value, e.inputs[0].aval.dtype) if isinstance(index, Number) else f"{index.name}[0]"
-    targets, lines = [graph.buffers[v] for v in e.outputs], [f"switch ({chosen}) {{"]
-    last = len(e.params["branches"]) - 1
-    for k, branch in enumerate(e.params["branches"]):
+    chosen = literal(index.value, e.inputs[0].aval.dtype) if isinstance(index, Number) else Access(index, "0")
+    targets, cases = [graph.buffers[v] for v in e.outputs], []
+    for branch in e.params["branches"]:
         program = simple(branch)
         known_rows(results_of(program))
-        lines += ["default: {" if k == last else f"case {k}: {{"]
-        lines += [*program_lines(program, graph, operands, targets), "break;", "}"]
-    return [*lines, "}"]
+        cases.append(program_statements(program, graph, operands, targets))
+    return [switch(chosen, cases)]

@@ -1,19 +1,20 @@
 """Programs that call themselves as C functions that do, for as long as the stack has room."""
 
-import re
-
 from ....dsl.control.self_calls import deep
 from ....dsl.ir.programs import Var
 from ..loops.bodies import Graph
 from ..plan.subprograms import simple
+from ..text.expressions import Name, c, call
 from ..text.indices import Buffer
+from ..text.printer import Printer
 from ..text.scalars import Unsupported, literal, memory_type
+from ..text.statements import Assign, If, Stop, called, needs, reads, scope
 from .branches import inlined
-from .memory_loops import Number, given, known_rows, program_lines
+from .memory_loops import Number, given, known_rows, program_statements
 from .registers import Part, results_of
 
 DEPTH = 512 * 1024  # bytes of the stack that recursion may use; what is deeper runs on a stack of our own, see `run_deep`
-HEAP = ("alloc(", "grown(")
+HEAP = {"rows_alloc", "grown"}
 
 
 def function_of(program, graph):
@@ -42,30 +43,32 @@ def _write(program, name, graph):
     functions.declared[name] = head + ";"
     inside = Graph(functions)
     inside.literals, inside.constants, inside.everywhere = graph.literals, graph.constants, graph.everywhere
-    lines = program_lines(body, inside, inputs, outputs)
-    if any(word in line for line in lines for word in HEAP):
+    statements = program_statements(body, inside, inputs, outputs)
+    if not HEAP.isdisjoint(called(statements)):
         raise Unsupported("recursion over arrays that are not small")
-    lines = [line.replace("STOP;", "return failed;") for line in lines]
-    read = [b for b in graph.everywhere.values() if any(re.search(rf"\b{b.name}\b", line) for line in lines)]
-    constants = [f"const {memory_type(b.dtype)} *{b.name} = constants[{b.name[1:]}];" for b in read]
+    read = {name for s in statements for name in reads(s)}
+    constants = [b for b in graph.everywhere.values() if b.name in read]
+    constants = [f"const {memory_type(b.dtype)} *{b.name} = constants[{b.name[1:]}];" for b in constants]
     guard = f"if (base - (char *)__builtin_frame_address(0) > {DEPTH}) return 4;"
-    flags = "volatile int fault = 0; int memory = 0, failed = 0;"
+    functions.needs |= needs(statements)
+    flags, lines = "volatile int fault = 0; int memory = 0, failed = 0;", Printer("return failed;").lines(statements)
     text = [head + " {", guard, flags, *constants, *lines, "return memory ? 2 : fault ? 3 : 0;", "}"]
     functions.defined[name] = "\n".join(text)
 
 
-def call_line(name, inputs, outputs):
-    """The C line of a call, by C text of pointers; STOP is where a failure leaves the function."""
-    return f"{{ failed = {name}({', '.join([*inputs, *outputs, 'constants', 'base'])}); if (failed) {{ STOP; }} }}"
+def called_function(name, inputs, outputs):
+    """The call of such a function, by pointers; a failure leaves the function that calls it."""
+    failed = Name("failed")
+    return scope(Assign(failed, call(name, *inputs, *outputs, "constants", "base")), If(failed, [Stop()]))
 
 
 def pointer(buffer):
-    """C text of where a Buffer begins."""
-    return f"({buffer.name} + {buffer.start})" if isinstance(buffer, Part) else buffer.name
+    """Where a Buffer begins."""
+    return c("({} + {})", Name(buffer.name), buffer.start) if isinstance(buffer, Part) else Name(buffer.name)
 
 
 def single(value, v):
-    """C text of a pointer to a number as an argument."""
+    """A pointer to a number as an argument."""
     if v.aval.shape != ():
         raise Unsupported("a number for an array")
     return f"&({memory_type(v.aval.dtype)}){{{literal(value, v.aval.dtype)}}}"
@@ -81,7 +84,7 @@ def called_with_values(body, e):
         known = x not in body.graph.literals if isinstance(x, Var) else False
         inputs.append(pointer(body.memory(x)) if known else single(body.graph.literals.get(x, x), v))
     outputs = [pointer(body.space(v)) for v in e.outputs]
-    body.lines.append(call_line(name, inputs, outputs))
+    body.statements.append(called_function(name, inputs, outputs))
     return None
 
 
@@ -91,7 +94,7 @@ def called_in_memory(e, graph):
     outputs = [graph.buffers[v] for v in e.outputs]
     known_rows(results_of(program))
     if not deep(program):
-        return program_lines(simple(program), graph, arguments, outputs)
+        return program_statements(simple(program), graph, arguments, outputs)
     name, pairs = function_of(program, graph), zip(arguments, program.inputs, strict=True)
     inputs = [single(x.value, v) if isinstance(x, Number) else pointer(x) for x, v in pairs]
-    return [call_line(name, inputs, map(pointer, outputs))]
+    return [called_function(name, inputs, map(pointer, outputs))]

@@ -14,8 +14,10 @@ from ..loops.bodies import Body, Graph
 from ..loops.elementwise import FUNCTION, cost
 from ..loops.index_maps import mapped
 from ..plan.plan import lowerable
+from ..text.expressions import Name
 from ..text.indices import Buffer, contiguous, points
-from ..text.scalars import Unsupported, ctype, memory_type
+from ..text.scalars import Unsupported, memory_type
+from ..text.statements import Array
 
 LARGEST = 32  # elements of an array whose elements are variables
 CALLS = 16  # elements from which on functions such as exp are rather computed for a vector at a time
@@ -33,10 +35,10 @@ class Straight(Body):
         super().__init__(graph, graph.functions.unique("u"))
         self.parent, self.bound = parent, {}
         if parent is not None:
-            self.places, self.accessed, self.pinned = parent.places, parent.accessed, parent.pinned
+            self.accesses = parent.accesses
 
     def name(self):
-        return f"{self.prefix}_{len(self.lines)}"
+        return f"{self.prefix}_{len(self.statements)}"
 
     # ------------------------------------------------------------------ programs within
     def child(self, program):
@@ -98,9 +100,7 @@ class Straight(Body):
         atom = self.bound.get(var, var)
         if constant(idx) or not isinstance(atom, Var) or atom in self.graph.literals:
             return self.parent.at(atom, idx, var.aval.dtype)
-        buffer = self.parent.memory(atom)
-        text = self.access(buffer, idx)
-        return self.local(ctype(buffer.dtype), f"{text} != 0" if buffer.dtype.kind == "b" else text)
+        return self.load(self.parent.memory(atom), idx)
 
     def _compute_inputs(self, equation, idx):
         """Nothing: programs are evaluated in order."""
@@ -123,7 +123,7 @@ class Straight(Body):
             raise Unsupported("a value that is nowhere")
         values = [self.value(var, idx) for idx in points(var.aval.shape)]
         name = self.graph.functions.unique("m")
-        self.lines.append(f"{memory_type(var.aval.dtype)} {name}[{max(len(values), 1)}] = {{{', '.join(values)}}};")
+        self.statements.append(Array(memory_type(var.aval.dtype), name, max(len(values), 1), tuple(values)))
         self.graph.buffers[var] = Buffer(name, var.aval.dtype, var.aval.shape)
         return self.graph.buffers[var]
 
@@ -137,26 +137,26 @@ class Straight(Body):
             if UNKNOWN in var.aval.shape or var.aval.size > 4096:
                 raise Unsupported("memory for a large array")
             name = self.graph.functions.unique("m")
-            self.lines.append(f"{memory_type(var.aval.dtype)} {name}[{max(var.aval.size, 1)}];")
+            self.statements.append(Array(memory_type(var.aval.dtype), name, max(var.aval.size, 1)))
             self.graph.buffers[var] = Buffer(name, var.aval.dtype, var.aval.shape)
         return self.graph.buffers[var]
 
     def growing(self, var):
-        """(Buffer, C variable with its length) of an array that grows as it is written."""
+        """(Buffer, name of the variable with its length) of an array that grows as it is written."""
         if UNKNOWN not in self.graph.buffers[var].shape if var in self.graph.buffers else True:
             raise Unsupported("an array that grows within a program")
         return self.graph.buffers[var], f"{self.graph.buffers[var].name}_n"
 
     def length(self, var):
-        """C text of the length of an array that is known when the program runs."""
+        """The length of an array that is known when the program runs."""
         if var in self.bound and isinstance(self.bound[var], Var):
             return self.parent.length(self.bound[var])
         if var not in self.graph.buffers:
             raise Unsupported("an array of unknown length")
-        return f"{self.graph.buffers[var].name}_n"
+        return Name(f"{self.graph.buffers[var].name}_n")
 
     def elements(self, atom, aval):
-        """C text of all elements of a Var or number, in order, as of this shape and dtype."""
+        """All elements of a Var or number, in order, as of this shape and dtype."""
         return [self.at(atom, idx, aval.dtype) for idx in points(aval.shape)]
 
 
@@ -203,42 +203,6 @@ def all_lowerable(program):
     for e in program.equations:
         if not record(e).of_programs and not lowerable(e):
             raise Unsupported(f"{e.op.__name__} in a program within an operation")
-
-
-def stops(lines):
-    """The C variables by which these lines may say that it is no use to go on."""
-    return [word for word, sign in (("fault", "fault = 1"), ("failed", "failed = ")) if any(sign in line for line in lines)]
-
-
-GROWN = """\
-static int grown(void **data, int64_t n, int64_t bytes) {
-  if (n < 16 ? n : n & (n - 1)) return 1;
-  void *more = realloc(*data, (size_t)(n < 16 ? 16 : 2 * n) * (bytes ? bytes : 1));
-  if (!more) return 0;
-  *data = more;
-  return 1;
-}"""
-
-
-def grow(functions, buffer, size):
-    """A C line that makes room for one more row of `size` elements, and leaves the loop if there is none."""
-    functions.defined["grown"] = GROWN
-    name = buffer.name
-    return f"if (!grown((void **)&{name}, {name}_n, {size} * sizeof(*{name}))) {{ memory = 1; break; }}"
-
-
-ROWS = """\
-static int rows_alloc(void **data, int64_t n, int64_t bytes) {
-  *data = malloc((size_t)(n ? n : 1) * (bytes ? bytes : 1));
-  return *data != 0;
-}"""
-
-
-def reserve(functions, buffer, size, length):
-    """C lines that make an array of `length` rows of `size` elements, as many as are known when the program runs."""
-    functions.defined["rows_alloc"] = ROWS
-    name = buffer.name
-    return [f"{name}_n = {length};", f"if (!rows_alloc((void **)&{name}, {name}_n, {size} * sizeof(*{name}))) memory = 1;"]
 
 
 def results_of(program):

@@ -1,1 +1,1 @@
-"""Loop nests: their bodies, the transformations on them, and their C text."""
+"""Loop nests: their bodies, the transformations on them, and their statements."""

@@ -1,4 +1,4 @@
-"""The inside of loops: values of variables at an index, as C statements, each computed once.
+"""The inside of loops: values of variables at an index, as statements, each computed once.
 
 A variable is a literal, lies in memory, or is computed where it is read, from the values its equation reads.
 """
@@ -8,8 +8,10 @@ import numpy as np
 from ....dsl.avals import Aval
 from ....dsl.ir.programs import Var
 from ...lowering import record
+from ..text.expressions import Access, Name, c
 from ..text.indices import Buffer, Index, aligned
 from ..text.scalars import cast, ctype, literal
+from ..text.statements import FAULT, Assign, If, Local
 from .elementwise import expression
 
 
@@ -37,39 +39,38 @@ class Graph:
 
 
 class Body:
-    """Statements of one iteration. Accesses to memory are written `name[⟨n⟩]`, with the place in `places[n]`, so that
-    loops can be merged before the text is made. pinned: counters that occur elsewhere than in places."""
+    """Statements of one iteration. `accesses`: elements of arrays in them, in order, whose places change as loops merge."""
 
     def __init__(self, graph, prefix="v"):
         self.graph, self.prefix = graph, prefix
-        self.lines, self.memo, self.places, self.accessed = [], {}, [], []
-        self.pinned, self.loads, self.may_fault = set(), [], False
+        self.statements, self.memo, self.accesses = [], {}, []
+        self.loads, self.may_fault = [], False
         self.from_memory = False  # read constants from memory even if all their elements are equal
 
     # ------------------------------------------------------------------ statements
     def name(self):
-        return f"{self.prefix}{len(self.lines)}"
+        return f"{self.prefix}{len(self.statements)}"
 
-    def local(self, ctype_, text):
+    def local(self, ctype_, value):
         """A new local variable with this value."""
         name = self.name()
-        self.lines.append(f"{ctype_} {name} = {text};")
-        return name
+        self.statements.append(Local(ctype_, name, value))
+        return Name(name)
 
     def access(self, buffer, idx):
-        """C text of an element in memory."""
-        self.places.append(buffer.at(idx))
-        self.accessed.append(buffer)
-        return f"{buffer.name}[⟨{len(self.places) - 1}⟩]"
+        """An element in memory."""
+        access = Access(buffer, buffer.at(idx))
+        self.accesses.append(access)
+        return access
 
-    def pin(self, index):
-        """Text of an index used outside of places."""
-        self.pinned.update(index.names)
-        return str(index)
+    def load(self, buffer, idx):
+        """A new local variable with an element of memory."""
+        element = self.access(buffer, idx)
+        return self.local(ctype(buffer.dtype), truth(element) if buffer.dtype.kind == "b" else element)
 
     # ------------------------------------------------------------------ values
     def value(self, var, idx, define=False):
-        """C text of a variable's element, in its dtype. define: compute it even if it has memory (to be stored there)."""
+        """A variable's element, in its dtype. define: compute it even if it has memory (to be stored there)."""
         graph = self.graph
         if var in graph.literals and not self.from_memory:
             return literal(graph.literals[var], var.aval.dtype)
@@ -79,9 +80,7 @@ class Body:
             return found
         if var in graph.buffers and not define:
             self.loads.append((var, idx))
-            buffer = graph.buffers[var]
-            text = self.access(buffer, idx)
-            name = self.local(ctype(buffer.dtype), f"{text} != 0" if buffer.dtype.kind == "b" else text)
+            name = self.load(graph.buffers[var], idx)
         else:
             equation = graph.makers[var]
             index_map = record(equation).index_map
@@ -95,8 +94,8 @@ class Body:
 
     def _expression(self, e, idx):
         """A new local variable with the value of an elementwise equation."""
-        text = expression(e, self.graph.functions, lambda i, dtype: self.operand(e.inputs[i], idx, dtype))
-        return self.local(ctype(e.outputs[0].aval.dtype), text)
+        value = expression(e, self.graph.functions, lambda i, dtype: self.operand(e.inputs[i], idx, dtype))
+        return self.local(ctype(e.outputs[0].aval.dtype), value)
 
     def _compute_inputs(self, equation, idx):
         """Compute what a long chain of elementwise equations needs from its start on, not by recursion."""
@@ -118,7 +117,7 @@ class Body:
                     self.memo[v, at] = self._expression(e, at)
 
     def operand(self, v, idx, dtype):
-        """An argument that is broadcast to the array whose element is computed, as C text of this dtype."""
+        """An argument that is broadcast to the array whose element is computed, in this dtype."""
         if not isinstance(v, Var):
             return literal(v, dtype)
         return self.at(v, aligned(idx, v.aval.shape), dtype)
@@ -133,12 +132,18 @@ class Body:
         """A place read from an index array, as an Index; negative ones count from the end, faults are noted."""
         known = self.graph.constants.get(v) if isinstance(v, Var) else np.asarray(v)
         inside = known is not None and (not known.size or (known.min() >= 0 and known.max() < length))
-        text = self.at(v, idx, np.dtype(np.int64))
+        place = self.at(v, idx, np.dtype(np.int64))
         if known is None:
-            text = self.local("int64_t", self.graph.functions.place(text))
+            place = self.local("int64_t", self.graph.functions.place(place))
         if inside:
-            return Index(0, [(self.local("int64_t", text), 1)])
-        name = self.local("int64_t", f"{text} < 0 ? {text} + {length} : {text}")
-        self.lines.append(f"if ((uint64_t){name} >= {length}u) {{ fault = 1; {name} = 0; }}")
+            return Index(0, [(self.local("int64_t", place).name, 1)])
+        name = self.local("int64_t", c("{0} < 0 ? {0} + {1} : {0}", place, length))
+        outside = c("(uint64_t){} >= {}", name, f"{length}u", calls=frozenset(("uint64_t",)))
+        self.statements.append(If(outside, [FAULT, Assign(name, "0")]))
         self.may_fault = True
-        return Index(0, [(name, 1)])
+        return Index(0, [(name.name, 1)])
+
+
+def truth(element):
+    """Whether an element in memory, a byte, is true."""
+    return c("{} != 0", element)

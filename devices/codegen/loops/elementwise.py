@@ -1,7 +1,6 @@
 """Elementwise operations as C expressions: the dtypes their arguments are brought to, and the card's expression in them."""
 
 import functools
-import re
 
 import numpy as np
 
@@ -9,8 +8,9 @@ from ....dispatch import isa
 from ....dsl.avals import is_number
 from ....dsl.ir.programs import Var
 from ...lowering import record
+from ..text.expressions import Hole, c
 from ..text.math_functions import COSTS, FUNCTION, WORD
-from ..text.scalars import Unsupported, cast, code, ctype, literal
+from ..text.scalars import Unsupported, cast, code, converted, ctype, literal
 
 
 def template(card, kind):
@@ -71,24 +71,20 @@ def _type_of(v):
     return np.dtype(type(v)) if isa(v, np.generic) else np.dtype(bool)
 
 
-ARGUMENT = re.compile(r"⟦(\d+)⟧")
-
-
 def expression(equation, functions, operand):
-    """An elementwise equation as C text of its result's dtype.
+    """The expression of an elementwise equation, of its result's dtype.
 
-    operand: function(position, dtype) -> C text of that argument in that dtype. Raises Unsupported.
+    operand: function(position, dtype) -> that argument in that dtype. Raises Unsupported.
     """
     found = functions.patterns.get(id(equation))
     if found is None:  # a program is gone through several times before it is written
         found = functions.patterns[id(equation)] = (*_pattern(equation, functions), equation)
-    wanted, parts, _ = found
-    given = [operand(i, dtype) for i, dtype in enumerate(wanted)]
-    return "".join([given[part] if type(part) is int else part for part in parts])
+    wanted, pattern, _ = found
+    return pattern.filled([operand(i, dtype) for i, dtype in enumerate(wanted)])
 
 
 def _pattern(equation, functions):
-    """(dtypes of the arguments, the text in parts: strings, and positions of arguments)."""
+    """(dtypes of the arguments, the expression with Holes for them)."""
     wanted, made = loop_dtypes(equation)
     lowered, card, out = record(equation), equation.op.card, equation.outputs[0].aval.dtype
     leader = wanted[lowered.leader or 0]
@@ -97,12 +93,12 @@ def _pattern(equation, functions):
     text = lowered.template(equation, leader) if lowered.template else None
     text = template(card, leader.kind) if text is None else text
     numbers = {} if lowered.template else _numbers(equation, text, leader)
-    written = functions.expression(text, leader, [f"⟦{i}⟧" for i in range(len(wanted))], numbers)
+    made_of = functions.expression(text, leader, [Hole(i) for i in range(len(wanted))], numbers)
     if out.kind != "b" and not (text == "{0}" and wanted[0] == out):
         if made.kind in "iu" or (leader.kind == "f" and made == leader and leader.char == "f"):
-            written = f"({ctype(made)})({written})"
-        written = cast(f"({written})", made, out)
-    return wanted, [int(part) if k % 2 else part for k, part in enumerate(ARGUMENT.split(written))]
+            made_of = converted(ctype(made), made_of)
+        made_of = cast(c("({})", made_of), made, out)
+    return wanted, made_of
 
 
 def _numbers(e, text, dtype):

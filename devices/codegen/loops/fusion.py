@@ -7,6 +7,7 @@ stays in the cache, and what only these nests use needs memory for one row, not 
 from typing import Any
 
 from ..text.indices import Buffer, Index, contiguous
+from ..text.statements import reads, stored
 from .emission import size_within
 from .nests import Nest, counters, dry_run
 
@@ -151,6 +152,6 @@ def replaces(v, u, nest, graph):
     """Whether a nest can write v where it reads u: it reads each element before it writes it, and no other element later."""
     if v.aval.shape != nest.shape or any(r == u and idx != counters(nest.shape) for r, idx in nest.reads):
         return False
-    body = dry_run(nest, graph)
-    wrote = [k for k, line in enumerate(body.lines) if line.startswith(f"{graph.buffers[v].name}[")]
-    return bool(wrote) and not any(f"{graph.buffers[u].name}[" in line for line in body.lines[wrote[0] :])
+    statements, there, here = dry_run(nest, graph).statements, graph.buffers[v].name, graph.buffers[u].name
+    wrote = [k for k, s in enumerate(statements) if stored(s) == there]
+    return bool(wrote) and not any(here in reads(s) for s in statements[wrote[0] :])

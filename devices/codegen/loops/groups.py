@@ -1,26 +1,27 @@
-"""The C text of a plan: passes that share loops, temporaries, and what of it threads share."""
+"""The statements of a plan: passes that share loops, temporaries, and what of it threads share."""
 
 import math
 
 from ....dsl.ir.pass_selection import on
 from ..text.scalars import memory_type
+from ..text.statements import Array
 from .emission import emit
 from .fusion import Rows, in_rows, localize
-from .loops import shares
+from .loops import Loop, around
 from .nests import Nest
 
 PARALLEL = 3_000_000  # work, in additions, that is worth waking threads for: about half a millisecond
 
 
 def written(plan, graph):
-    """(groups of nests, temporaries that need memory, C lines) of a plan."""
+    """(groups of nests, temporaries that need memory, statements) of a plan."""
     groups = in_rows(plan.nests, plan.memory) if on("fusion") else plan.nests
     temporaries = localize(groups, plan.temporaries, plan.memory, graph)
-    return groups, temporaries, [line for g in groups for line in lines_of(g, graph)]
+    return groups, temporaries, [s for g in groups for s in statements_of(g, graph)]
 
 
-def lines_of(g, graph):
-    """C lines of one nest, block, or passes in rows."""
+def statements_of(g, graph):
+    """Statements of one nest, block, or passes in rows."""
     if isinstance(g, Rows):
         return rows(g, graph)
     work = math.prod(g.shape) * g.work
@@ -29,16 +30,12 @@ def lines_of(g, graph):
 
 
 def rows(g, graph):
-    """C lines of passes that share their outer loops."""
-    lines = []
-    work = sum(math.prod(n.shape) * n.work for n in g.nests)
+    """Statements of passes that share their outer loops."""
+    work, body = sum(math.prod(n.shape) * n.work for n in g.nests), []
     for v in g.local:
         buffer = graph.buffers[v]
-        count = max(1, math.prod(buffer.shape[g.outer :]))
-        lines.append(f"{memory_type(buffer.dtype)} {buffer.name}[{count}] __attribute__((aligned(64)));")
-    lines += [line for n in g.nests for line in emit(n, graph, g.outer)]
-    loops = [(a, n) for a, n in enumerate(g.shape) if n != 1]
-    for a, n in reversed(loops):
-        lines = [f"for (int64_t i{a} = 0; i{a} < {n}; i{a}++) {{", *lines, "}"]
-    pragma = [f"#pragma omp parallel for {shares(loops[0][1])}"] if work >= PARALLEL and loops else []
-    return [*pragma, *lines]
+        size = max(1, math.prod(buffer.shape[g.outer :]))
+        body.append(Array(memory_type(buffer.dtype), buffer.name, size, aligned=True))
+    body += [s for n in g.nests for s in emit(n, graph, g.outer)]
+    loops = [Loop(f"i{a}", n, False) for a, n in enumerate(g.shape) if n != 1]
+    return around(loops, body, False, work >= PARALLEL) if loops else body

@@ -1,40 +1,41 @@
-"""Loops in C: their text, what threads share, and loops over memory without gaps that become one."""
+"""Loops: what threads share of them, and loops over memory without gaps that become one."""
 
-import re
 from dataclasses import dataclass
 
-PLACE = re.compile(r"⟨(\d+)⟩")
+from ..text.expressions import Name, c
+from ..text.statements import Block, Local, count
 
 
 @dataclass
 class Loop:
-    """name: of the counter; reduced: a reduction runs over it. first, last: C text instead of 0 and the length. Without `last`
-    it counts from 0 and adds `first`: compilers then know how often it runs, and write no remainder."""
+    """name: of the counter; reduced: a reduction runs over it. first, last: expressions instead of 0 and the length. Without
+    `last` it counts from 0 and adds `first`: compilers then know how often it runs, and write no remainder."""
 
     name: str
     length: int
     reduced: bool
-    first: str = "0"
-    last: str = ""
+    first: object = "0"
+    last: object = ""
 
-    @property
-    def head(self):
+    def around(self, body, **options):
+        """The statement of this loop. options: of a `Block`."""
         if self.first != "0" and not self.last:
             q = f"{self.name}q"
-            return f"for (int64_t {q} = 0; {q} < {self.length}; {q}++) {{ int64_t {self.name} = {self.first} + {q};"
-        return f"for (int64_t {self.name} = {self.first}; {self.name} < {self.last or self.length}; {self.name}++) {{"
+            here = Local("int64_t", self.name, c("{} + {}", self.first, Name(q)))
+            return count(q, 0, self.length, [here, *body], **options)
+        return count(self.name, self.first, self.last or self.length, list(body), **options)
 
 
-def around(loops, core, pragma, parallel):
-    """Loops around statements; the pragma is for the innermost one, the first one is shared among threads."""
-    lines = list(core)
+def around(loops, core, simd=False, parallel=False, clause=""):
+    """Loops around statements; simd and clause are for the innermost one, the first one is shared among threads."""
+    statements = list(core)
     if not loops:
-        return ["{", *lines, "}"]
+        return [Block(None, statements)]
     for k in reversed(range(len(loops))):
-        words = ("parallel for " if parallel and k == 0 else "") + (pragma if k == len(loops) - 1 else "")
-        shared = shares(loops[k].length) if words.startswith("parallel") else ""
-        lines = [*([f"#pragma omp {words}{shared}"] if words else []), loops[k].head, *lines, "}"]
-    return lines
+        last = k == len(loops) - 1
+        shared = shares(loops[k].length) if parallel and k == 0 else None
+        statements = [loops[k].around(statements, simd=simd and last, clause=clause if last else "", shared=shared)]
+    return statements
 
 
 def shares(length):
@@ -43,20 +44,18 @@ def shares(length):
     return f" if(parallel: threads) schedule(dynamic, {part + -part % 64 if part > 64 else part})"
 
 
-def settled(lines, places):
-    """Lines with the places filled in."""
-    return [PLACE.sub(lambda m: str(places[int(m.group(1))]), line) for line in lines]
-
-
-def merged(loops, places, pinned):
-    """Loops put together where memory is passed through without a gap: (i, j) of lengths n, m as one of length n·m."""
+def merged(loops, accesses):
+    """Loops put together where memory is passed through without a gap: (i, j) of lengths n, m as one of length n·m. Changes the
+    places of accesses."""
     loops = list(loops)
     k = len(loops) - 2
     while k >= 0:
         a, b = loops[k], loops[k + 1]
-        fits = a.reduced == b.reduced and not {a.name, b.name} & pinned
-        if fits and all(p.coefficient(a.name) == p.coefficient(b.name) * b.length for p in places):
+        if a.reduced == b.reduced and all(
+            x.place.coefficient(a.name) == x.place.coefficient(b.name) * b.length for x in accesses
+        ):
             loops[k : k + 2] = [Loop(b.name, a.length * b.length, a.reduced)]
-            places[:] = [p.without({a.name}) for p in places]
+            for x in accesses:
+                x.place = x.place.without({a.name})
         k -= 1
     return loops

@@ -1,4 +1,4 @@
-"""Loop nests: what is computed by one pass over an iteration space, and its C text.
+"""Loop nests: what is computed by one pass over an iteration space, and its statements.
 
 A nest has roots: values stored into arrays, and reductions over some of its axes. Nests over the same space fuse by putting
 their roots together; values that one root stores and another reads at the same place are then read from registers.
@@ -9,10 +9,14 @@ from typing import Any
 
 from ....dsl.ir.programs import Var
 from ...lowering import record
+from ..text.expressions import Expression, c
 from ..text.indices import ZERO, Index
 from ..text.scalars import cast
+from ..text.statements import Assign, Local, accesses, called
 from .bodies import Body
 from .reductions import Accumulator
+
+OPERATION, MOVEMENT = 15, 3  # additions
 
 
 @dataclass
@@ -79,28 +83,25 @@ def fill(nest, body):
         if isinstance(root, Reduce):
             x = root.equation.inputs[0]
             total = Accumulator(record(root.equation).reduce, buffer.dtype, f"a{len(sums)}")
-            text = body.at(x, idx, total.taken_as(x.aval.dtype))
+            value = body.at(x, idx, total.taken_as(x.aval.dtype))
             kept = tuple(ZERO if a in root.axes else i for a, i in enumerate(idx) if root.keepdims or a not in root.axes)
-            sums.append((total, text, buffer, kept))
+            sums.append((total, value, buffer, kept))
             continue
         if root.atom is None:
-            text = body.value(root.var, idx, define=True)
+            value = body.value(root.var, idx, define=True)
         elif isinstance(root.atom, Var):
-            text = cast(body.operand(root.atom, idx, root.atom.aval.dtype), root.atom.aval.dtype, buffer.dtype)
+            value = cast(body.operand(root.atom, idx, root.atom.aval.dtype), root.atom.aval.dtype, buffer.dtype)
         else:
-            text = body.operand(root.atom, idx, buffer.dtype)
+            value = body.operand(root.atom, idx, buffer.dtype)
         where = idx if root.place is None else root.place(body, idx)
         target = body.access(buffer, where)
-        if root.add:
-            body.lines.append(f"{target} = {added(target, text, buffer.dtype)};")
-        else:
-            body.lines.append(f"{target} = {text};")
+        body.statements.append(Assign(target, added(target, value, buffer.dtype) if root.add else value))
     return sums
 
 
-def added(target, text, dtype):
+def added(target, value, dtype):
     """The sum of what is at a place and a value."""
-    return f"({target} || {text})" if dtype.kind == "b" else f"{target} + {text}"
+    return c("({} || {})" if dtype.kind == "b" else "{} + {}", target, value)
 
 
 def dry_run(nest, graph):
@@ -109,3 +110,10 @@ def dry_run(nest, graph):
     fill(nest, body)
     nest.reads = body.loads
     return body
+
+
+def work(statement):
+    """What a statement of an iteration costs, in additions: less where it only loads or stores a number."""
+    value = statement.value if type(statement) is Local and not accesses(statement) else None
+    computes = type(value) is Expression and len(value.parts) > 1
+    return OPERATION if computes or called([statement]) else MOVEMENT

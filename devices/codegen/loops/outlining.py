@@ -4,82 +4,75 @@ A compiler takes as long for the tenth copy of a loop as for the first. Loops ar
 they read and write only; those with calls of vector functions are worth it, beside which a call more is nothing.
 """
 
-import re
+from typing import Any
 
-from .padding import CALLED
-
-PRAGMA = "#pragma omp simd"
-NAME = re.compile(r"(?<![\w.])([A-Za-z_]\w*)")
-TYPE = r"(?:const )?(?:double|float|(?:u?int\d+_t)|_Bool)(?: _Complex| complex)?"
-WORD = re.compile(r"for|const|double|float|complex|_Complex|_Bool|NAN|INFINITY|int|u?int\d+_t")
-DECLARED = re.compile(rf"(?<![\w*])({TYPE}) (\*?)(\w+)(\[)?")
-MORE = re.compile(r", (\w+) = ")  # a second number declared with the first
-ASSIGNED = re.compile(r"(?<![\w.])([A-Za-z_]\w*) ?(?:[-+*/&|^]?=(?!=)|\+\+|--)")
+from ..text.expressions import WITH_VECTORS, Name, call
+from ..text.printer import Printer
+from ..text.statements import Block, Do, If, called, changed, declared, everything, reads
 
 
-def without_repeats(head, lines):
-    """(functions, lines) of a body in which repeated loops are calls. head: the lines before it, which declare names too."""
-    loops = [(k, _end(lines, k)) for k, line in enumerate(lines) if line.strip() == PRAGMA]
-    loops = [(k, end) for k, end in loops if CALLED.search("".join(lines[k:end]))]
+def without_repeats(before, statements):
+    """(C of functions, statements) of a body in which repeated loops are calls. before: statements that declare what the body
+    names beside its own."""
+    loops = [s for s in everything(statements) if alone(s)]
     if len(loops) < 2:
-        return [], lines
-    types, found = _types([*head, *lines]), {}
-    for k, end in loops:
-        form = _form(lines[k:end], types)
-        if form is not None:
-            text, names = form
-            found.setdefault((text, *[types[name] for name in names]), []).append((k, end, names))
+        return [], statements
+    types, found = types_of([*before, *statements]), {}
+    for loop in loops:
+        form = Form(loop, types)
+        if form.names is not None:
+            found.setdefault((form.code, *[types[name] for name in form.names]), []).append((loop, form.names))
     functions, calls = [], {}
     for number, ((text, *given), places) in enumerate((form, places) for form, places in found.items() if len(places) > 1):
         parameters = ", ".join(f"{t} {'*' * star}a{n}" for n, (t, star) in enumerate(given))
         functions += [f"__attribute__((noinline)) static void loop{number}({parameters}) {{", text, "}"]
-        for k, end, names in places:
-            calls[k] = end, f"loop{number}({', '.join(names)});"
-    kept, k = [], 0
-    while k < len(lines):
-        end, call = calls.get(k, (k + 1, lines[k]))
-        kept.append(call)
-        k = end
-    return functions, kept
+        calls.update({id(loop): Do(call(f"loop{number}", *map(Name, names))) for loop, names in places})
+    return functions, replaced(statements, calls)
 
 
-def _end(lines, k):
-    """Where the loop after a pragma ends."""
-    depth = 0
-    for at in range(k + 1, len(lines)):
-        depth += lines[at].count("{") - lines[at].count("}")
-        if not depth:
-            return at + 1
-    return len(lines)
+def alone(s):
+    """Whether a statement is a loop over vectors, by itself, that calls functions which have vector versions."""
+    plain = type(s) is Block and s.simd and s.shared is None and not s.clause
+    return plain and not WITH_VECTORS.isdisjoint(called([s]))
 
 
-def _types(lines):
+def types_of(statements):
     """name -> (type, whether it is an array), of names that have one type wherever they are declared."""
     found = {}
-    for line in lines:
-        for t, star, name, bracket in DECLARED.findall(line):
-            found.setdefault(name, set()).add((t, bool(star or bracket)))
-            for other in MORE.findall(line) if t == "int64_t" and line.strip().startswith(t) else ():
-                found.setdefault(other, set()).add((t, False))
+    for kind, name, array in declared(statements):
+        found.setdefault(name, set()).add((kind, array))
     return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
 
 
-def _form(lines, types):
-    """(text of a loop with what it reads and writes named by number, the names in this order); None if it cannot be a
-    function: it changes numbers from outside, or names something unknown."""
-    text = "\n".join(lines[1:])
-    own = {name for _, _, name, _ in DECLARED.findall(text)}
-    if not set(ASSIGNED.findall(text)) <= own:
-        return None
-    names, parts = {}, NAME.split(text)
-    changed = {name: f"l{k}" for k, name in enumerate(dict.fromkeys(name for name in parts[1::2] if name in own))}
-    for k in range(1, len(parts), 2):
-        name = parts[k]
-        if name not in changed:
-            if parts[k + 1].startswith("(") or WORD.fullmatch(name):
-                continue
-            if name not in types:
-                return None
-            names[name] = changed[name] = f"a{len(names)}"
-        parts[k] = changed[name]
-    return "\n".join([PRAGMA, "".join(parts)]), list(names)
+class Form(Printer):
+    """A loop with what it reads and writes named by number: its `code`, and `names` in this order; None if it cannot be a
+    function, for it changes numbers from outside, or names something unknown."""
+
+    def __init__(self, loop, types):
+        super().__init__()
+        own = dict.fromkeys(name for _, name, _ in declared([loop]))
+        self.numbers = {name: f"l{k}" for k, name in enumerate(own)}
+        self.names: Any = []
+        known = changed([loop]) <= own.keys() and all(name in own or name in types for name in reads(loop))
+        self.code = self.text([loop]) if known else None
+        self.names = self.names if known else None
+
+    def name(self, name):
+        if name not in self.numbers:
+            self.numbers[name] = f"a{len(self.names)}"
+            self.names.append(name)
+        return self.numbers[name]
+
+
+def replaced(statements, calls):
+    """The statements with others in place of some. calls: id of a statement -> the other."""
+    new = []
+    for s in statements:
+        if id(s) in calls:
+            s = calls[id(s)]
+        elif type(s) is Block:
+            s = Block(s.head, replaced(s.body, calls), s.declares, s.simd, s.shared, s.clause)
+        elif type(s) is If:
+            s = If(s.condition, replaced(s.body, calls))
+        new.append(s)
+    return new

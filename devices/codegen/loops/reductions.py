@@ -6,7 +6,10 @@ rounding error grows with the logarithm of the length as NumPy's does. The order
 
 import numpy as np
 
-from ..text.scalars import Unsupported, literal, memory_type
+from ..text.expressions import Access, Name, c
+from ..text.indices import Buffer
+from ..text.scalars import Unsupported, converted, literal, memory_type
+from ..text.statements import Array, Assign, Block, Do, If, Local
 
 
 class Accumulator:
@@ -43,14 +46,14 @@ class Accumulator:
         return literal(0 if self.sign in ("+", "|") else 1, self.dtype)
 
     def combine(self, a, b):
-        """C text of two results put together."""
+        """Two results put together."""
         if self.sign in ("max", "min"):
             compare = ">" if self.kind == "max" else "<"
-            if self.nan and a == self.name:  # NaN stays in a, and is brought in apart
-                return f"{b} {compare} {a} ? {b} : {a}"
-            return f"({b} {compare} {a}) | ({b} != {b}) ? {b} : {a}"
-        text = f"{a} {self.sign} {b}"
-        return f"({self.ctype})({text})" if self.dtype.kind in "iu" else text
+            if self.nan and a == self.variable:  # NaN stays in a, and is brought in apart
+                return c(f"{{1}} {compare} {{0}} ? {{1}} : {{0}}", a, b)
+            return c(f"({{1}} {compare} {{0}}) | ({{1}} != {{1}}) ? {{1}} : {{0}}", a, b)
+        value = c(f"{{}} {self.sign} {{}}", a, b)
+        return converted(self.ctype, value) if self.dtype.kind in "iu" else value
 
     # ------------------------------------------------------------------ one loop
     @property
@@ -59,40 +62,68 @@ class Accumulator:
         extra = f" reduction(+:{self.name}n)" if self.nan else ""
         return f" reduction({self.sign}:{self.name}){extra}"
 
-    def begin(self):
-        """Before the loop. Elements that are no numbers are counted apart: a running extremum passes over them."""
-        return [f"{self.ctype} {self.name} = {self.start};", *([f"{self.ctype} {self.name}n = 0;"] if self.nan else [])]
+    @property
+    def variable(self):
+        return Name(self.name)
 
-    def step(self, text):
+    @property
+    def unordered(self):
+        """The variable that counts elements that are no numbers: a running extremum passes over them."""
+        return Name(f"{self.name}n")
+
+    def started(self):
+        """The variable's declaration."""
+        return Local(self.ctype, self.name, self.start)
+
+    def begin(self):
+        """Before the loop."""
+        return [self.started(), *([Local(self.ctype, f"{self.name}n", "0")] if self.nan else [])]
+
+    def step(self, value):
         """In the loop: take in a value."""
-        count = [f"{self.name}n += {text} != {text} ? 1 : 0;"] if self.nan else []
-        return [f"{self.name} = {self.combine(self.name, text)};", *count]
+        count = [Do(c("{0} += {1} != {1} ? 1 : 0", self.unordered, value), (f"{self.name}n",))]
+        return [Assign(self.variable, self.combine(self.variable, value)), *(count if self.nan else [])]
 
     def close(self):
         """After the loop: an element that is not a number makes the result that."""
-        return [f"if ({self.name}n > 0) {self.name} = NAN;"] if self.nan else []
+        return [If(c("{} > 0", self.unordered), [Assign(self.variable, "NAN")])] if self.nan else []
 
     # ------------------------------------------------------------------ blocks, put together pairwise
     def stack(self):
         """Memory for results of blocks, as many as bits of a counter are set."""
-        return [f"{self.ctype} {self.name}s[48]; int {self.name}k = 0; int64_t {self.name}b = 0;"]
+        n = self.name
+        return [Array(self.ctype, f"{n}s", 48), Local("int", f"{n}k", "0"), Local("int64_t", f"{n}b", "0")]
 
     def push(self):
         """After a block."""
-        n = self.name
-        return [f"for (int64_t c = {n}b++; c & 1; c >>= 1) {self._with(f'{n}s[--{n}k]')}", f"{n}s[{n}k++] = {n};"]
+        head = c("for (int64_t {0} = {1}++; {0} & 1; {0} >>= 1)", Name("c"), Name(f"{self.name}b"))
+        put = Assign(self._of_stack(c("{}++", Name(f"{self.name}k"))), self.variable)
+        return [Block(head, self._with(self._popped), (("int64_t", "c"),)), put]
 
     def empty(self):
         """After the last block."""
-        return [f"while ({self.name}k) {self._with(f'{self.name}s[--{self.name}k]')}"]
+        return [Block(c("while ({})", Name(f"{self.name}k")), self._with(self._popped))]
 
-    def together(self, parts, count):
+    def together(self, parts, many):
         """All results of an array of them."""
-        return [f"for (int q = 0; q < {count}; q++) {self._with(f'{parts}[q]')}"]
+        q = Name("q")
+        return [Block(c("for (int {0} = 0; {0} < {1}; {0}++)", q, many), self._with(element(parts, q)), (("int", "q"),))]
+
+    @property
+    def _popped(self):
+        return self._of_stack(c("--{}", Name(f"{self.name}k")))
+
+    def _of_stack(self, place):
+        return element(f"{self.name}s", place)
 
     def _with(self, other):
-        """C text that puts another result together with the running one."""
-        value = self.combine(self.name, "other")
+        """Statements that put another result together with the running one."""
+        value = self.combine(self.variable, Name("other"))
         if self.nan:
-            value = f"other != other ? other : ({value})"
-        return f"{{ {self.ctype} other = {other}; {self.name} = {value}; }}"
+            value = c("{0} != {0} ? {0} : ({1})", Name("other"), value)
+        return [Local(self.ctype, "other", other), Assign(self.variable, value)]
+
+
+def element(array, place):
+    """An element of a local array of this name."""
+    return Access(Buffer(array, None, ()), place)

@@ -3,28 +3,29 @@
 import math
 from itertools import product
 
+from ..text.statements import Assign, Local, scope
 from .loops import around
 
 FEW = 8  # elements that go into a result
-LINES = 160  # of the written-out text, at most
+STATEMENTS = 160  # written out, at most
 
 
 def folds(body, loops):
     """Whether the reduced ones among these loops are short enough to be written out."""
-    count = math.prod(loop.length for loop in loops if loop.reduced)
-    return count <= FEW and (len(body.lines) + 2) * count <= LINES
+    many = math.prod(loop.length for loop in loops if loop.reduced)
+    return many <= FEW and (len(body.statements) + 2) * many <= STATEMENTS
 
 
 def folded(body, sums, targets, loops, simd, parallel):
-    """C lines of the loops over the results, in each the steps of a reduction one after the other."""
+    """The loops over the results, in each the steps of a reduction one after the other."""
     kept, few = [loop for loop in loops if not loop.reduced], [loop for loop in loops if loop.reduced]
-    core = [line for t, *_ in sums for line in t.begin()]
+    core = [s for t, *_ in sums for s in t.begin()]
     for place in product(*[range(loop.length) for loop in few]):
-        counters = [f"const int64_t {loop.name} = {i};" for loop, i in zip(few, place, strict=True)]
-        core += ["{", *counters, *body.lines, *[line for t, text, *_ in sums for line in t.step(text)], "}"]
-    core += [line for t, *_ in sums for line in t.close()]
-    core += [f"{y} = {t.name};" for (t, *_), y in zip(sums, targets, strict=True)]
-    return around(kept, core, "simd" if simd and all(t.simd for t, *_ in sums) else "", parallel)
+        counters = [Local("const int64_t", loop.name, i) for loop, i in zip(few, place, strict=True)]
+        core.append(scope(*counters, *body.statements, *[s for t, value, *_ in sums for s in t.step(value)]))
+    core += [s for t, *_ in sums for s in t.close()]
+    core += [Assign(y, t.variable) for (t, *_), y in zip(sums, targets, strict=True)]
+    return around(kept, core, simd and all(t.simd for t, *_ in sums), parallel)
 
 
 def rows_first(loops, inner):

@@ -7,7 +7,9 @@ is told to it is made here, and a matrix that cannot be told is left to our own 
 
 from typing import Any
 
+from ..text.expressions import Name, c, call
 from ..text.scalars import ctype
+from ..text.statements import Do, Local
 from ..text.system import blas_functions
 
 GEMM = {"d": "dgemm", "f": "sgemm", "D": "zgemm", "F": "cgemm"}
@@ -33,10 +35,10 @@ def layout(place, row, column):
 
 
 def gemm(dtype, n, m, k, x, y, o, functions):
-    """C lines of out = x y for matrices (n, k), (k, m) and (n, m), or None where BLAS cannot be told of them.
+    """Statements of out = x y for matrices (n, k), (k, m) and (n, m), or None where BLAS cannot be told of them.
 
-    x, y, o: (name, Index of an element in the counters i, l and j). To BLAS, which counts by columns, rows are columns: what is
-    computed is outᵀ = yᵀ xᵀ.
+    x, y, o: (Buffer, Index of an element in the counters i, l and j). To BLAS, which counts by columns, rows are columns: what
+    is computed is outᵀ = yᵀ xᵀ.
     """
     layouts: Any = layout(x[1], ("i", n), ("l", k)), layout(y[1], ("l", k), ("j", m)), layout(o[1], ("i", n), ("j", m))
     if None in layouts or layouts[2][0] or max(n, m, k) >= MOST:
@@ -44,8 +46,10 @@ def gemm(dtype, n, m, k, x, y, o, functions):
     name, t = GEMM[dtype.char], ctype(dtype)
     functions.blas(name)
     (tx, ldx), (ty, ldy), (_, ldo) = layouts
-    at = lambda operand: f"(void *)({operand[0]} + {operand[1].without({'i', 'j', 'l'})})"
+    at = lambda operand: c("(void *)({} + {})", Name(operand[0].name), operand[1].without({"i", "j", "l"}))
     sign = lambda in_columns: '"T"' if in_columns else '"N"'
-    cells = f"int M = {m}, N = {n}, K = {k}, lda = {ldy}, ldb = {ldx}, ldc = {ldo}; {t} one = 1, zero = 0;"
-    call = f"pointers.p_{name}({sign(ty)}, {sign(tx)}, &M, &N, &K, &one, {at(y)}, &lda, {at(x)}, &ldb, &zero, {at(o)}, &ldc);"
-    return ["{", cells, call, "}"]
+    numbers = {"M": m, "N": n, "K": k, "lda": ldy, "ldb": ldx, "ldc": ldo}
+    told = [*[Local("int", cell, x) for cell, x in numbers.items()], Local(t, "one", "1"), Local(t, "zero", "0")]
+    cell = lambda name: c("&{}", Name(name))
+    sizes, left = map(cell, ("M", "N", "K", "one")), (at(y), cell("lda"), at(x), cell("ldb"), cell("zero"), at(o), cell("ldc"))
+    return [*told, Do(call(f"pointers.p_{name}", sign(ty), sign(tx), *sizes, *left))]

@@ -9,6 +9,7 @@ from ..loops.index_maps import selected
 from ..loops.nests import Nest, Store, added
 from ..text.indices import Buffer, Index, aligned, points
 from ..text.scalars import Unsupported, ctype, memory_type
+from ..text.statements import Array, Assign
 
 
 def concatenate(e, graph):
@@ -79,8 +80,8 @@ def _written_element(add):
                 places[out].setdefault(selected(body, out.aval.shape, arrays, spec, point), []).append(point)
         before = body.operand(x, idx, out.aval.dtype) if add or idx not in places[out] else None
         for point in places[out].get(idx, ()):
-            text = body.operand(v, aligned(point, v.aval.shape) if isinstance(v, Var) else point, out.aval.dtype)
-            before = body.local(ctype(out.aval.dtype), added(before, text, out.aval.dtype)) if add else text
+            value = body.operand(v, aligned(point, v.aval.shape) if isinstance(v, Var) else point, out.aval.dtype)
+            before = body.local(ctype(out.aval.dtype), added(before, value, out.aval.dtype)) if add else value
         return before
 
     return element
@@ -92,11 +93,11 @@ def _write_to_memory(body, e, shape, add):
     values = body.elements(x, out.aval)
     name = body.graph.functions.unique("m")
     buffer = Buffer(name, out.aval.dtype, out.aval.shape)
-    body.lines.append(f"{memory_type(out.aval.dtype)} {name}[{max(len(values), 1)}] = {{{', '.join(values)}}};")
+    body.statements.append(Array(memory_type(out.aval.dtype), name, max(len(values), 1), tuple(values)))
     for point in points(shape):
-        text = body.operand(v, aligned(point, v.aval.shape) if isinstance(v, Var) else point, out.aval.dtype)
+        value = body.operand(v, aligned(point, v.aval.shape) if isinstance(v, Var) else point, out.aval.dtype)
         target = body.access(buffer, selected(body, out.aval.shape, arrays, spec, point))
-        body.lines.append(f"{target} = {added(target, text, out.aval.dtype) if add else text};")
+        body.statements.append(Assign(target, added(target, value, out.aval.dtype) if add else value))
     body.graph.buffers[out] = buffer
 
 

@@ -11,8 +11,10 @@ from ..loops.loops import Loop, around
 from ..loops.nests import added
 from ..loops.reductions import Accumulator
 from ..text import small_products
+from ..text.expressions import Access, Name, c, call
 from ..text.indices import ZERO, Index, aligned
-from ..text.scalars import Unsupported, code, ctype, literal
+from ..text.scalars import Unsupported, code, converted, ctype, literal
+from ..text.statements import Assign, Do
 from . import blas
 
 SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
@@ -30,13 +32,8 @@ def element(body, e, idx):
     for l in range(x.aval.shape[-1]):
         a = body.value(x, (*aligned(lead, x.aval.shape[:-2]), *row, Index(l)))
         b = body.value(y, (*aligned(lead, y.aval.shape[:-2]), Index(l), *column))
-        if dtype.kind == "b":
-            text = f"{a} && {b}"
-        elif dtype.kind == "c":
-            text = f"{body.graph.functions.word('multiply', dtype)}({a}, {b})"
-        else:
-            text = f"({ctype(dtype)})({a} * {b})"
-        term = body.local(ctype(dtype), text)
+        product = multiplied(a, b, dtype, body.graph)
+        term = body.local(ctype(dtype), product if dtype.kind in "bc" else converted(ctype(dtype), product))
         total = term if total is None else body.local(ctype(dtype), added(total, term, dtype))
     return literal(0, dtype) if total is None else total
 
@@ -96,59 +93,60 @@ class Product:
             found.append(view(body, v, (*own, *last)))
         buffer = body.graph.buffers[self.out]
         last = (*([i] if x.aval.ndim > 1 else []), *([j] if y.aval.ndim > 1 else []))
-        found.append((buffer.name, buffer.at((*b, *last))))
+        found.append((buffer, buffer.at((*b, *last))))
         return found
 
     def emit(self, graph, outer=0, parallel=False):
-        """C lines."""
+        """Statements."""
         body = Body(graph)
         (xn, x), (yn, y), (on, o) = self._views(body)
         loops = [Loop(f"b{a}", n, False) for a, n in enumerate(self.lead) if n != 1]
-        base = lambda p: str(p.without({"i", "j", "l"}))
+        base = lambda buffer, p: c("{} + {}", Name(buffer.name), p.without({"i", "j", "l"}))
         at = lambda p, name: p.coefficient(name)
-        n, m, k, c = self.n, self.m, self.k, code(self.dtype)
-        call = blas.gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions) if self.large else None
-        if call is not None:
-            return around(loops, call, "", False)
+        n, m, k, kind = self.n, self.m, self.k, code(self.dtype)
+        product = blas.gemm(self.dtype, n, m, k, (xn, x), (yn, y), (on, o), graph.functions) if self.large else None
+        if product is not None:
+            return around(loops, product)
         dots = at(x, "l") == 1 and m == 1 < n or at(y, "l") == 1 != at(y, "j") and n == 1 < m  # of vectors that lie in rows
         dots = dots or n == m == 1 and k > small_products.FEW
         if self.dtype.char in "df" and n * m * k and k > 1 and not dots:
+            rows = (at(x, "i"), at(x, "l"), at(y, "l"), at(y, "j"), at(o, "i"), at(o, "j"))
             if m == 1 and at(x, "i") == 1:  # a transposed matrix times a vector: the vector times the matrix
                 xn, x, yn, y, n, m = yn, y, xn, x, 1, n
                 rows = (0, at(x, "l"), at(y, "l"), at(y, "i"), 0, at(o, "i"))
-                call = [*kernel_call(c, 1, m, k, f"{xn} + {base(x)}", f"{yn} + {base(y)}", f"{on} + {base(o)}", rows, graph)]
-                return around(loops, call, "", parallel)
-            rows = (at(x, "i"), at(x, "l"), at(y, "l"), at(y, "j"), at(o, "i"), at(o, "j"))
-            call = kernel_call(c, n, m, k, f"{xn} + {base(x)}", f"{yn} + {base(y)}", f"{on} + {base(o)}", rows, graph)
-            return around(loops, call, "", parallel)
-        return around(loops, self._plain(xn, x, yn, y, on, o, graph, parallel and not loops), "", parallel)
+            product = kernel_call(kind, n, m, k, base(xn, x), base(yn, y), base(on, o), rows, graph)
+            return around(loops, product, False, parallel)
+        product = self._plain(Access(xn, x), Access(yn, y), Access(on, o), graph, parallel and not loops)
+        return around(loops, product, False, parallel)
 
-    def _plain(self, xn, x, yn, y, on, o, graph, parallel=False):
+    def _plain(self, x, y, o, graph, parallel=False):
         """Sums of products one after the other, long ones in blocks."""
         t, total = ctype(self.dtype), Accumulator("|" if self.dtype.kind == "b" else "+", self.dtype, "s")
-        if self.dtype.kind == "b":
-            term = f"({xn}[{x}] && {yn}[{y}])"
-        elif self.dtype.kind == "c":
-            term = f"{graph.functions.word('multiply', self.dtype)}({xn}[{x}], {yn}[{y}])"
-        else:
-            term = f"{xn}[{x}] * {yn}[{y}]"
+        term = multiplied(x, y, self.dtype, graph)
         loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
         if self.k == 1:  # an outer product
-            lines = [f"{on}[{o}] = ({t})({term});"]
-            return around(loops, lines, "simd" if loops and o.coefficient(loops[-1].name) == 1 else "", parallel)
+            vectors = bool(loops) and o.place.coefficient(loops[-1].name) == 1
+            return around(loops, [Assign(o, converted(t, term))], vectors, parallel)
         sums = reduced(Body(graph), [(total, term)], [Loop("l", self.k, True)], self.dtype.kind != "b")
-        return around(loops, [*sums, f"{on}[{o}] = s;"], "", False)
+        return around(loops, [*sums, Assign(o, total.variable)])
+
+
+def multiplied(x, y, dtype, graph):
+    """The product of two numbers of this dtype."""
+    if dtype.kind == "c":
+        return call(graph.functions.word("multiply", dtype), x, y)
+    return c("({} && {})" if dtype.kind == "b" else "{} * {}", x, y)
 
 
 def view(body, v, idx):
-    """(name, place) of an element of v that lies in memory, perhaps transposed or sliced. Raises Unsupported."""
+    """(Buffer, place) of an element of v that lies in memory, perhaps transposed or sliced. Raises Unsupported."""
     alone = Body(body.graph)
     alone.from_memory = True
     alone.value(v, idx)
     body.loads += alone.loads
-    if len(alone.lines) != 1 or len(alone.places) != 1:
+    if len(alone.statements) != 1 or len(alone.accesses) != 1:
         raise Unsupported("an argument that is not in memory")
-    return alone.accessed[0].name, alone.places[0]
+    return alone.accesses[0].buffer, alone.accesses[0].place
 
 
 def view_source(v, makers):
@@ -160,10 +158,10 @@ def view_source(v, makers):
     return v
 
 
-def kernel_call(c, n, m, k, x, y, o, strides, graph):
-    """A call of a kernel for small products, or a very small one."""
-    if n * m * k <= small_products.FEW and m <= small_products.LANES[c]:
-        return small_products.written_out(n, m, k, c, x, y, o, strides)
-    part, line = small_products.call(n, m, k, c, x, y, o, strides)
-    graph.functions.small_products.add((c, part))
-    return [line]
+def kernel_call(kind, n, m, k, x, y, o, strides, graph):
+    """Statements of a call of a kernel for small products, or of a very small one."""
+    if n * m * k <= small_products.FEW and m <= small_products.LANES[kind]:
+        return small_products.written_out(n, m, k, kind, x, y, o, strides)
+    part, line = small_products.product(n, m, k, kind, x, y, o, strides)
+    graph.functions.small_products.add((kind, part))
+    return [Do(line)]

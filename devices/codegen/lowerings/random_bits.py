@@ -7,9 +7,11 @@ import numpy as np
 from ....dsl import operations
 from ...lowering import lowering
 from ..loops.bodies import Body
-from ..loops.loops import Loop, around, settled
+from ..loops.loops import Loop, around
 from ..loops.nests import counters
-from ..text.indices import ZERO, aligned
+from ..text.expressions import Access, Name, c, call
+from ..text.indices import ZERO, Buffer, aligned
+from ..text.statements import Array, Assign, Block, Do
 
 PHILOX = """
 static inline uint64_t high_word(uint64_t a, uint64_t b, uint64_t *low) {
@@ -59,7 +61,7 @@ class Words:
         self.reads = body.loads
 
     def _numbers(self, body):
-        """C text of the key's two words and the datum."""
+        """The key's two words and the datum."""
         key, data = self.equation.inputs
         idx, word = counters(self.lead), np.dtype(np.uint64)
         own = aligned((*idx, ZERO), key.aval.shape)[:-1]
@@ -67,7 +69,7 @@ class Words:
         return [*words, body.operand(data, idx, word)]
 
     def emit(self, graph, outer=0, parallel=False):
-        """C lines."""
+        """Statements."""
         graph.functions.defined["philox"] = PHILOX
         body = Body(graph)
         buffer = graph.buffers[self.writes[0]]
@@ -75,9 +77,11 @@ class Words:
         inside = len(buffer.shape) - len(self.lead)
         start = buffer.at((*idx, *(ZERO,) * inside))
         stream = f"{int(self.equation.params.get('stream', 0)) % 2**64}ULL"
-        call = f"philox({k0}, {k1}, 1 + q, {datum}, {stream}, w);"
-        copy = f"for (int r = 0; r < 4 && 4 * q + r < {self.count}; r++) {buffer.name}[{start} + 4 * q + r] = w[r];"
-        blocks = around([Loop("q", -(-self.count // 4), False)], ["uint64_t w[4];", call, copy], "", parallel and not self.lead)
-        lines = [*body.lines, *blocks]
+        q, r, words = Name("q"), Name("r"), Name("w")
+        draw = Do(call("philox", k0, k1, c("1 + {}", q), datum, stream, words))
+        put = Assign(Access(buffer, c("{} + 4 * {} + {}", start, q, r)), Access(Buffer("w", np.dtype(np.uint64), (4,)), r))
+        head = c("for (int {0} = 0; {0} < 4 && 4 * {1} + {0} < {2}; {0}++)", r, q, self.count)
+        four = [Array("uint64_t", "w", 4), draw, Block(head, [put], (("int", "r"),))]
+        blocks = around([Loop("q", -(-self.count // 4), False)], four, False, parallel and not self.lead)
         loops = [Loop(f"i{a}", n, False) for a, n in enumerate(self.lead) if n != 1]
-        return settled(around(loops, lines, "", parallel), body.places)
+        return around(loops, [*body.statements, *blocks], False, parallel)

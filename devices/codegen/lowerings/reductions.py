@@ -19,7 +19,7 @@ def reduced(body, e, idx):
         at = dict(zip(axes, point, strict=True))
         found.append(body.at(x, tuple(at.get(a, kept[a]) for a in range(x.aval.ndim)), total.taken_as(x.aval.dtype)))
     if total.taken_as(x.aval.dtype) != total.dtype:
-        found = [body.local(total.ctype, text) for text in found]
+        found = [body.local(total.ctype, value) for value in found]
     if not found:
         return body.local(total.ctype, total.start)
     if len(found) == 1:

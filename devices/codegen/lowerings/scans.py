@@ -4,16 +4,19 @@ from ....dsl import operations
 from ....dsl.avals import normalize_axis
 from ...lowering import lowering
 from ..loops.bodies import Body
-from ..loops.loops import Loop, around, settled
+from ..loops.loops import Loop, around
 from ..loops.nests import counters
+from ..text.expressions import Name, c
 from ..text.indices import Index
 from ..text.scalars import Unsupported, cast, ctype
+from ..text.statements import Assign, If, Local
 
 
 class Scan:
     """A pass along one axis inside passes over the others.
 
-    steps: function(body, idx, axis counter) -> (lines before, lines of a step, lines after). reads, writes: as of a nest.
+    make: function(body, idx, axis counter) -> (statements of a step, function(loop over the axis) -> the whole). reads, writes:
+    as of a nest.
     """
 
     sequential = True
@@ -27,13 +30,12 @@ class Scan:
         self.reduced, self.kept_first, self.roots = (axis,), axis, []
 
     def emit(self, graph, outer=0, parallel=False):
-        """C lines."""
+        """Statements."""
         body = Body(graph)
-        before, steps, after = self.make(body, counters(self.shape), f"i{self.axis}")
-        axis = around([Loop(f"i{self.axis}", self.shape[self.axis], True)], [*body.lines, *steps], "", False)
+        steps, whole = self.make(body, counters(self.shape), Name(f"i{self.axis}"))
+        axis = around([Loop(f"i{self.axis}", self.shape[self.axis], True)], [*body.statements, *steps])
         others = [Loop(f"i{a}", n, False) for a, n in enumerate(self.shape) if a != self.axis and n != 1 and a >= outer]
-        lines = around(others, [*before, *axis, *after], "", parallel)
-        return settled(lines, body.places)
+        return around(others, whole(axis), False, parallel)
 
 
 def line(e, graph, default=None):
@@ -58,9 +60,10 @@ def _cumulate(sign, start):
             raise Unsupported("cumulated booleans")
 
         def make(body, idx, counter):
-            text = body.at(x, idx, dtype)
+            value, total = body.at(x, idx, dtype), Name("total")
             target = body.access(graph.buffers[out], idx)
-            return [f"{ctype(dtype)} total = {start};"], [f"total = total {sign} {text};", f"{target} = total;"], []
+            step = Assign(total, c(f"{{}} {sign} {{}}", total, value))
+            return [step, Assign(target, total)], lambda loop: [Local(ctype(dtype), "total", start), *loop]
 
         return [Scan(e, graph, x, axis, make)]
 
@@ -77,19 +80,19 @@ def _extremum(compare):
         def make(body, idx, counter):
             if x.aval.shape[axis] == 1:
                 counter = "0"
-            text = body.at(x, idx, dtype)
+            value, best, place = body.at(x, idx, dtype), Name("best"), Name("place")
             keep = e.params.get("keepdims", False)
             if e.params.get("axis") is None:
                 kept = tuple(idx[0] * 0 for _ in out.aval.shape)
             else:
                 kept = tuple(i * 0 if a == axis else i for a, i in enumerate(idx) if keep or a != axis)
             target = body.access(graph.buffers[out], kept)
-            better = f"{text} {compare} best"
+            better = c(f"{{}} {compare} {{}}", value, best)
             if dtype.kind == "f":
-                better = f"best == best && ({better} || {text} != {text})"
-            begin = [f"{ctype(dtype)} best = 0; int64_t place = -1;"]
-            step = [f"if (place < 0 || ({better})) {{ best = {text}; place = {counter}; }}"]
-            return begin, step, [f"{target} = place;"]
+                better = c("{0} == {0} && ({1} || {2} != {2})", best, better, value)
+            begin = [Local(ctype(dtype), "best", "0"), Local("int64_t", "place", "-1")]
+            step = If(c("{} < 0 || ({})", place, better), [Assign(best, value), Assign(place, counter)])
+            return [step], lambda loop: [*begin, *loop, Assign(target, place)]
 
         return [Scan(e, graph, x, axis, make)]
 
@@ -103,11 +106,11 @@ def _cumulated_element(sign):
         if axis is None and x.aval.ndim != 1 or dtype.kind == "b" or (dtype.kind == "c" and sign == "*"):
             raise Unsupported("cumulated so")
         axis = 0 if axis is None else normalize_axis(e.op.__name__, axis, x.aval.ndim)
-        text = body.at(x, idx, dtype)
+        value = body.at(x, idx, dtype)
         if idx[axis].const == 0:
-            return body.local(ctype(dtype), text)
+            return body.local(ctype(dtype), value)
         before = body.value(out, tuple(i + -1 if a == axis else i for a, i in enumerate(idx)))
-        return body.local(ctype(dtype), f"{before} {sign} {text}")
+        return body.local(ctype(dtype), c(f"{{}} {sign} {{}}", before, value))
 
     return element
 
@@ -122,16 +125,16 @@ def _extremum_element(compare):
         kept = list(idx) if keep else [*idx[:axis], None, *idx[axis:]]
         best = place = None
         for k in range(x.aval.shape[axis]):
-            text = body.value(x, tuple(Index(k) if a == axis else i for a, i in enumerate(kept)))
+            value = body.value(x, tuple(Index(k) if a == axis else i for a, i in enumerate(kept)))
             if best is None:
-                best, place = text, "0"
+                best, place = value, "0"
                 continue
-            better = f"{text} {compare} {best}"
+            better = c(f"{{}} {compare} {{}}", value, best)
             if dtype.kind == "f":
-                better = f"{best} == {best} && ({better} || {text} != {text})"
+                better = c("{0} == {0} && ({1} || {2} != {2})", best, better, value)
             better = body.local("_Bool", better)
-            best = body.local(ctype(dtype), f"{better} ? {text} : {best}")
-            place = body.local("int64_t", f"{better} ? {k} : {place}")
+            best = body.local(ctype(dtype), c("{} ? {} : {}", better, value, best))
+            place = body.local("int64_t", c("{} ? {} : {}", better, k, place))
         if place is None:
             raise Unsupported("places of extrema of nothing")
         return cast(place, "int64", e.outputs[0].aval.dtype)

@@ -7,10 +7,12 @@ from ....dsl.avals import UNKNOWN
 from ....dsl.ir.programs import Var
 from ...lowering import lowering
 from ..loops.bodies import Body
-from ..loops.loops import Loop, around, settled
+from ..loops.loops import Loop, around
 from ..loops.nests import counters
+from ..text.expressions import Name, c, call
 from ..text.indices import ZERO, Index
 from ..text.scalars import Unsupported, code, ctype
+from ..text.statements import Assign
 from .contractions import view
 
 # not to be inlined: gcc 12 makes vectors of two steps of a search in float that give wrong places
@@ -59,13 +61,13 @@ class Search:
         (a, v), idx = self.equation.inputs, counters(self.shape)
         n = a.aval.shape[0]
         source, place = view(body, a, (Index(0, [("l", 1)]) if n != 1 else ZERO,))
-        start, step = place.without({"l"}), place.coefficient("l")
+        start, step = c("{} + {}", Name(source.name), place.without({"l"})), place.coefficient("l")
         target = body.access(body.graph.buffers[self.writes[0]], idx)
-        return f"{target} = {self.name}({source} + {start}, {step}, {n}, {body.operand(v, idx, self.dtype)});"
+        return Assign(target, call(self.name, start, step, n, body.operand(v, idx, self.dtype)))
 
     def emit(self, graph, outer=0, parallel=False):
-        """C lines."""
+        """Statements."""
         body = Body(graph)
-        call = self._call(body)
+        search = self._call(body)
         loops = [Loop(f"i{k}", n, False) for k, n in enumerate(self.shape) if n != 1]
-        return settled(around(loops, [*body.lines, call], "", parallel), body.places)
+        return around(loops, [*body.statements, search], False, parallel)

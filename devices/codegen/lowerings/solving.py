@@ -11,9 +11,11 @@ from ....dsl import operations
 from ...lowering import lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around
+from ..text.expressions import Name, c, call
 from ..text.indices import ZERO, Index
 from ..text.scalars import Unsupported, code
 from ..text.small_solves import LARGEST
+from ..text.statements import FAULT, Do, If
 from .contractions import view
 
 
@@ -45,25 +47,25 @@ class Dense:
         return body.loads
 
     def _arguments(self, body):
-        """(C text of the address, strides) of one matrix of each argument and result."""
+        """The address and the strides of one matrix of each argument, and the address of each result."""
         counters = tuple(ZERO if n == 1 else Index(0, [(f"b{k}", 1)]) for k, n in enumerate(self.lead))
         found = []
         for v in self.equation.inputs:
             last = tuple(Index(0, [(name, 1)]) if n != 1 else ZERO for name, n in zip("ij", v.aval.shape[-2:], strict=False))
             lead = v.aval.shape[: v.aval.ndim - len(last)] if v.aval.ndim > 1 else ()
             own = tuple(ZERO if n == 1 else i for n, i in zip(lead, counters[len(counters) - len(lead) :], strict=True))
-            name, place = view(body, v, (*own, *last))
-            found.append(f"{name} + {place.without({'i', 'j'})}, {place.coefficient('i')}, {place.coefficient('j')}")
+            buffer, place = view(body, v, (*own, *last))
+            found += [address(buffer, place.without({"i", "j"})), place.coefficient("i"), place.coefficient("j")]
         for v in self.equation.outputs:
             buffer = body.graph.buffers[v]
             inside = v.aval.ndim - len(self.lead)
-            found.append(f"{buffer.name} + {buffer.at((*counters, *(ZERO,) * inside))}")
+            found.append(address(buffer, buffer.at((*counters, *(ZERO,) * inside))))
         return found
 
     def emit(self, graph, outer=0, parallel=False):
-        """C lines."""
-        e, c = self.equation, code(self.dtype)
-        graph.functions.dense.add((self.what, c))
+        """Statements."""
+        e, kind = self.equation, code(self.dtype)
+        graph.functions.dense.add((self.what, kind))
         numbers = [str(self.n)]
         if self.what in ("solve", "triangular"):
             b = e.inputs[1].aval
@@ -74,10 +76,15 @@ class Dense:
             numbers += [str(int(turned)), str(int(bool(lower) != turned)), str(int(bool(unit)))]
         if self.what == "factor":
             numbers.append(str(int(bool(e.params.get("upper", False)))))
-        call = f"{self.what}_{c}({', '.join([*numbers, *self._arguments(Body(graph))])})"
+        solved = call(f"{self.what}_{kind}", *numbers, *self._arguments(Body(graph)))
         may_fail = self.what not in ("determinant", "logarithm")
         loops = [Loop(f"b{k}", n, False) for k, n in enumerate(self.lead) if n != 1]
-        return around(loops, [f"if ({call}) fault = 1;" if may_fail else f"{call};"], "", False)
+        return around(loops, [If(solved, [FAULT]) if may_fail else Do(solved)])
+
+
+def address(buffer, place):
+    """Where an element of a buffer lies."""
+    return c("{} + {}", Name(buffer.name), place)
 
 
 for name, what in (

@@ -9,7 +9,9 @@ are nearly in order NumPy sorts faster.
 
 from ....dsl import operations
 from ...lowering import lowering
+from ..text.expressions import Name, c, call
 from ..text.scalars import Unsupported, code, ctype
+from ..text.statements import NO_MEMORY, Array, Assign, Block, Do, If, Local, count, scope
 from .scans import Scan, flattened, line
 
 ON_STACK = 16 * 1024  # bytes of a row's buffer that lie on the stack
@@ -105,15 +107,16 @@ def argsort(e, graph):
     size = 2 * max(n, 1) * bits // 4  # bytes: every element twice, with its place
 
     def make(body, idx, counter):
-        text = body.at(x, idx, dtype)
-        target = body.access(graph.buffers[out], idx)
-        begin, end = [f"{item} row[{2 * max(n, 1)}];", "{"], ["}"]
-        if size > ON_STACK:
-            begin = [f"char *space = taken({size});", f"{item} *row = (void *)space;", "if (!row) memory = 1;", "else {"]
-            end = [f"given(space, {size});", "}"]
-        step = f"row[{counter}].key = {key.format(text)}; row[{counter}].place = {counter};"
-        put = f"for (int64_t {counter} = 0; {counter} < {n}; {counter}++) {target} = in_order[{counter}].place;"
-        return begin, [step], [f"{item} *in_order = {sorter}({n}, row);", put, *end]
+        value = body.at(x, idx, dtype)
+        target, row = body.access(graph.buffers[out], idx), lambda name, member: c(f"{{}}[{{}}].{member}", Name(name), counter)
+        step = [Assign(row("row", "key"), c(key, value)), Assign(row("row", "place"), counter)]
+        done = Local(f"{item} *", "in_order", call(sorter, n, Name("row")))
+        put = count(counter.name, 0, n, [Assign(target, row("in_order", "place"))])
+        if size <= ON_STACK:
+            return step, lambda loop: [Array(item, "row", 2 * max(n, 1)), scope(*loop, done, put)]
+        space, rows = Local("char *", "space", call("taken", size)), Local(f"{item} *", "row", c("(void *){}", Name("space")))
+        missing, back = If(c("!{}", Name("row")), [NO_MEMORY]), Do(call("given", Name("space"), size))
+        return step, lambda loop: [space, rows, missing, Block("else", [*loop, done, put, back])]
 
     scan = Scan(e, graph, x, axis, make)
     scan.work = 8 + 12 * n.bit_length()
@@ -122,11 +125,11 @@ def argsort(e, graph):
 
 def _key(dtype, descending, functions):
     """Template of C that makes of a number an unsigned integer of its size by which to sort."""
-    c, bits, turned = code(dtype), 8 * dtype.itemsize, "~" if descending else ""
+    kind, bits, turned = code(dtype), 8 * dtype.itemsize, "~" if descending else ""
     unsigned = f"(uint{bits}_t)"
     if dtype.kind == "f":
-        functions.defined[f"key_{c}"] = _filled(FLOATING, c, bits).replace("TYPE", ctype(dtype))
-        return f"{turned}key_{c}({{}})"
+        functions.defined[f"key_{kind}"] = _filled(FLOATING, kind, bits).replace("TYPE", ctype(dtype))
+        return f"{turned}key_{kind}({{}})"
     signed = f" ^ {unsigned}1 << {bits - 1}" if dtype.kind == "i" else ""
     return f"{unsigned}{turned}({unsigned}{{}}{signed})"
 

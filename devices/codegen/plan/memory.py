@@ -5,6 +5,9 @@ import math
 import numpy as np
 
 from ....dsl.ir.pass_selection import on
+from ..text.expressions import c
+from ..text.scalars import memory_type
+from ..text.statements import Local
 
 ALIGN = 64  # bytes
 STACK = 64 * 1024  # bytes of temporaries that lie on the stack
@@ -48,3 +51,13 @@ def lifetimes(temporaries, nests, memory):
                 first, _ = lives.get(v, (k, k))
                 lives[v] = (first, k)
     return lives
+
+
+def pointer_into(arena, buffer, offset):
+    """The declaration of a buffer that lies in a block of memory."""
+    return Local(f"{memory_type(buffer.dtype)} *", buffer.name, c("(void *)({} + {})", arena, offset))
+
+
+def growing(buffer):
+    """Declarations of an array that grows, and of its length."""
+    return [Local(f"{memory_type(buffer.dtype)} *", buffer.name, "0"), Local("int64_t", f"{buffer.name}_n", "0")]

@@ -9,7 +9,7 @@ from ..loops.bodies import Graph
 from ..loops.elementwise import cost
 from ..loops.emission import emit
 from ..loops.index_maps import aliases, mapped
-from ..loops.nests import Nest, Reduce, Store, counters, dry_run
+from ..loops.nests import Nest, Reduce, Store, counters, dry_run, work
 from ..lowerings.contractions import view_source
 from ..text.indices import Buffer
 from ..text.math_functions import Functions
@@ -123,7 +123,7 @@ class Plan:
     def _nest(self, nest):
         if isinstance(nest, Nest):
             body = dry_run(nest, self.graph)
-            nest.work = max(1, sum(3 + 12 * ("(" in line) for line in body.lines))
+            nest.work = max(1, sum(map(work, body.statements)))
         self.nests.append(nest)
 
     # ------------------------------------------------------------------ sharing passes

@@ -1,1 +1,1 @@
-"""The words of generated C: types, functions, helpers, threads."""
+"""Generated C: expressions and statements as objects, their printer, and the words: types, functions, helpers, threads."""

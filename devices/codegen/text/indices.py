@@ -2,8 +2,10 @@
 
 import itertools
 
+from .expressions import Piece
 
-class Index:
+
+class Index(Piece):
     """const + sum of coefficient × name; names are C variables (loop counters, or positions read from index arrays)."""
 
     __slots__ = ("const", "terms")
@@ -41,13 +43,15 @@ class Index:
         """The C variables in it."""
         return [n for n, _ in self.terms]
 
-    def __str__(self):
-        parts = [n if c == 1 else f"{c} * {n}" for n, c in self.terms]
+    def text(self, name):
+        """C of it. name: function of a variable's name that gives its text."""
+        parts = [name(n) if c == 1 else f"{c} * {name(n)}" for n, c in self.terms]
         if self.const or not parts:
             parts.append(str(self.const))
         return " + ".join(parts).replace("+ -", "- ")
 
-    __repr__ = __str__
+    def __repr__(self):
+        return f"Index({self.text(str)})"
 
 
 ZERO = Index()

@@ -12,6 +12,7 @@ import numpy as np
 
 from .exponentials import TEXT as EXPONENTIALS
 from .exponentials import exponential
+from .expressions import c
 from .helper_functions import HELPERS
 from .scalars import Unsupported, code, ctype, real_dtype
 from .small_products import text as products_text
@@ -48,6 +49,14 @@ class Functions:
     in_line = True  # whether exponentials are written here, not the device's
     blocks = True  # whether statements may be made that are no loop nest
 
+    def type(self, name):
+        """A type of this language, from C's name for it."""
+        return name
+
+    def in_dialect(self, template):
+        """A helper's template in this language."""
+        return template
+
     def __init__(self):
         self.declared, self.defined, self.pointers = {}, {}, {}
         self.patterns = {}  # id(equation) -> what elementwise.py made of it
@@ -55,6 +64,7 @@ class Functions:
         self.programs = {}  # id(program) -> the C function of one that calls itself
         self.small_products = set()  # (code of a dtype, part) of kernels for products of small matrices
         self.dense = set()  # (name, code of a dtype) of functions on small matrices
+        self.needs = set()  # parts of the runtime that functions of programs need
 
     def unique(self, prefix):
         """A name that occurs nowhere else in the source."""
@@ -62,10 +72,11 @@ class Functions:
         return f"{prefix}{self.numbers[prefix]}"
 
     def expression(self, template, dtype, arguments, numbers):
-        """A card's expression for arguments, and parameters by name, given as C text, in this dtype. Raises Unsupported for an
-        unknown word."""
-        text = WORD.sub(lambda m: f"{self.word(m.group(1), dtype)}(", template)
-        return text.format(*arguments, **numbers)
+        """A card's expression for these arguments, and parameters by name, in this dtype. Raises Unsupported for an unknown
+        word."""
+        words = {word: self.word(word, dtype) for word in dict.fromkeys(WORD.findall(template))}
+        text = WORD.sub(lambda m: f"{words[m.group(1)]}(", template)
+        return c(text, *arguments, calls=frozenset(words.values()), **numbers)
 
     def word(self, name, dtype):
         """The C function that a word is in a dtype."""
@@ -101,9 +112,10 @@ class Functions:
         if full not in self.defined:
             self.defined[full] = None  # a place behind what it calls is found below
             parts = real_dtype(dtype) if dtype.kind in "fc" else dtype
-            text = CALL.sub(lambda m: self.word(m.group(2), dtype if m.group(1) == "@" else parts), template)
-            text = re.sub(r"\bT\b", ctype(dtype), text)
-            text = re.sub(r"\bR\b", ctype(parts), text)
+            words = lambda m: self.word(m.group(2), dtype if m.group(1) == "@" else parts)
+            text = CALL.sub(words, self.in_dialect(template))
+            text = re.sub(r"\bT\b", self.type(ctype(dtype)), text)
+            text = re.sub(r"\bR\b", self.type(ctype(parts)), text)
             text = text.replace("BITS", str(8 * dtype.itemsize)).replace("PARTS", str(8 * parts.itemsize))
             del self.defined[full]
             self.defined[full] = text.replace("NAME", full)
@@ -123,11 +135,11 @@ class Functions:
     def host_only(self):
         """Note C that other devices have no form of. Raises Unsupported there."""
 
-    def place(self, text):
-        """A place in an array, from C text that may have come from a truth value: gcc 12 loads from wrong places if it sees
+    def place(self, value):
+        """A place in an array, from a value that may have come from a truth value: gcc 12 loads from wrong places if it sees
         that one did, so a number that it does not know to be 0 comes in between."""
         self.defined["nothing"] = NOTHING
-        return f"{text} ^ nothing()"
+        return c("{} ^ nothing()", value, calls=frozenset(("nothing",)))
 
     def blas(self, name):
         """Note that a matrix product of BLAS is called."""

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from .expressions import Type, c, call
+
 TYPES = {
     "?": ("b1", "_Bool"), "b": ("i1", "int8_t"), "h": ("i2", "int16_t"), "i": ("i4", "int32_t"), "l": ("i8", "int64_t"),
     "q": ("i8", "int64_t"), "B": ("u1", "uint8_t"), "H": ("u2", "uint16_t"), "I": ("u4", "uint32_t"),
@@ -20,16 +22,19 @@ class Unsupported(Exception):
 
 def code(dtype):
     """Short name of a dtype, such as `f8`. Raises Unsupported for half and extended precision."""
-    found = TYPES.get(np.dtype(dtype).char)
-    if found is None:
-        raise Unsupported(f"no C type for {dtype}")
-    return found[0]
+    return _type(dtype)[0]
 
 
 def ctype(dtype):
     """C type of a value of this dtype."""
-    code(dtype)
-    return TYPES[np.dtype(dtype).char][1]
+    return _type(dtype)[1]
+
+
+def _type(dtype):
+    found = TYPES.get(np.dtype(dtype).char)
+    if found is None:
+        raise Unsupported(f"no C type for {dtype}")
+    return found
 
 
 def memory_type(dtype):
@@ -78,18 +83,23 @@ def _floating(x, suffix):
     return f"({text}{suffix})" if text.startswith("-") else text + suffix
 
 
-def cast(text, source, target):
+def cast(value, source, target):
     """A value of dtype `source` as one of dtype `target`, as NumPy's astype converts (complex to real: the real part)."""
     source, target = np.dtype(source), np.dtype(target)
     if ctype(source) == ctype(target):
-        return text
+        return value
     if target.kind == "b" and source.kind == "c":  # part by part: see helper_functions.py
         part = "f" if source.char == "F" else ""
-        return f"((creal{part}({text}) != 0) | (cimag{part}({text}) != 0))"
+        return c(f"((creal{part}({{0}}) != 0) | (cimag{part}({{0}}) != 0))", value, calls=frozenset((f"creal{part}",)))
     if target.kind == "b":
-        return f"({text} != 0)"
+        return c("({} != 0)", value, calls=frozenset(("_Bool",)))
     if source.kind == "b" and target.kind == "f":  # a choice: gcc 12 makes no vectors of conversions of comparisons
-        return f"({text} ? {literal(1, target)} : {literal(0, target)})"
+        return c("({} ? {} : {})", value, literal(1, target), literal(0, target), calls=frozenset((ctype(target),)))
     if source.kind == "c" and target.kind != "c":
-        text = f"{'crealf' if source.char == 'F' else 'creal'}({text})"
-    return f"(({ctype(target)})({text}))"
+        value = call("crealf" if source.char == "F" else "creal", value)
+    return converted(ctype(target), value, outer=True)
+
+
+def converted(ctype_, value, outer=False):
+    """A value as one of a C type. outer: in parentheses."""
+    return c("(({})({}))" if outer else "({})({})", Type(ctype_), value, calls=frozenset((ctype_,)))

@@ -3,6 +3,10 @@
 out[i, j] = sum over l of x[i, l] y[l, j]. Multiplications and additions may be contracted here, as BLAS does.
 """
 
+from .expressions import Access, Name, c, call, joined
+from .indices import Buffer
+from .statements import Array, Assign, Do, Local, count
+
 TYPES = {"f8": "double", "f4": "float"}
 FEW = 256  # multiplications up to which a product is written out
 LANES = {"f8": 8, "f4": 16}  # of the widest vectors; a multiple of these is one of the lanes of any
@@ -126,25 +130,26 @@ PARTS = {"rows": (ROWS,), "row": (ROW,), "packed": (ROWS, PACKED)}
 
 
 def written_out(n, m, k, code, x, y, o, strides):
-    """C lines for a few elements, whose numbers compilers then know. Arguments as for `call`."""
+    """Statements for a few elements, whose numbers compilers then know. Arguments as for `product`."""
     xi, xl, yl, yj, oi, oj = strides
-    t = TYPES[code]
-    return [
-        f"for (int64_t i = 0; i < {n}; i++) {{", f"{t} s[{m}] = {{0}};",
-        f"for (int64_t l = 0; l < {k}; l++) {{", f"{t} a = ({x})[{xi} * i + {xl} * l];",
-        f"for (int64_t j = 0; j < {m}; j++) s[j] += a * ({y})[{yl} * l + {yj} * j];", "}",
-        f"for (int64_t j = 0; j < {m}; j++) ({o})[{oi} * i + {oj} * j] = s[j];", "}",
-    ]  # fmt: skip
+    t, i, j, l = TYPES[code], Name("i"), Name("j"), Name("l")
+    element = lambda base, *terms: c("({})[{}]", base, joined(" + ", [c("{} * {}", step, at) for step, at in terms]))
+    total, first = Access(Buffer("s", None, (m,)), j), Local(t, "a", element(x, (xi, i), (xl, l)))
+    add = Do(c("{} += {} * {}", total, Name("a"), element(y, (yl, l), (yj, j))))
+    put = Assign(element(o, (oi, i), (oj, j)), total)
+    return [count("i", 0, n, [
+        Array(t, "s", m, ("0",)), count("l", 0, k, [first, count("j", 0, m, [add])]), count("j", 0, m, [put]),
+    ])]  # fmt: skip
 
 
-def call(n, m, k, code, x, y, o, strides):
-    """(part, C of a call of it) for x of shape (n, k), y of (k, m) and o of (n, m), given as C, with their strides."""
+def product(n, m, k, code, x, y, o, strides):
+    """(part, a call of it) for x of shape (n, k), y of (k, m) and o of (n, m), given as C, with their strides."""
     xi, xl, yl, yj, oi, oj = strides
     if n == 1 and yj == 1 and m >= 4 * LANES[code]:
-        return "row", f"row_{code}({m}, {k}, {x}, {xl}, {y}, {yl}, {o}, {oj});"
+        return "row", call(f"row_{code}", m, k, x, xl, y, yl, o, oj)
     if yj == 1 and m % LANES[code] == 0:
-        return "rows", f"rows_{code}({n}, {m} / W_{code}, {k}, {x}, {xi}, {xl}, {y}, {yl}, {o}, {oi}, {oj}, {m});"
-    return "packed", f"packed_{code}({n}, {m}, {k}, {x}, {xi}, {xl}, {y}, {yl}, {yj}, {o}, {oi}, {oj});"
+        return "rows", call(f"rows_{code}", n, f"{m} / W_{code}", k, x, xi, xl, y, yl, o, oi, oj, m)
+    return "packed", call(f"packed_{code}", n, m, k, x, xi, xl, y, yl, yj, o, oi, oj)
 
 
 def text(used):

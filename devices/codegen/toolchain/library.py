@@ -38,11 +38,11 @@ def cache():
 class Loading:
     """A library of a C source on its way: what is not on the disk is compiled from now on, while Python goes on.
 
-    names: of the functions that the source calls by pointer.
+    names: of the functions that the source calls by pointer; needs: parts of the runtime that it needs.
     """
 
-    def __init__(self, text, names):
-        self.text, self.names = text, names
+    def __init__(self, text, names, needs=()):
+        self.text, self.names, self.needs = text, names, needs
         self.library: Any = None
         self.error = self.thread = None
         words = find_compiler()
@@ -55,7 +55,7 @@ class Loading:
         if self.library is None:
             found = None if compiler_probes.verdict(words, cache()) is None else _found(key)
             if found is not None:
-                self.library = _ready(found, key, words, flags, text)
+                self.library = _ready(found, key, words, flags, needs)
             else:
                 _state["missed"] = True
                 self.thread = threading.Thread(target=self._make, args=(words,), name="polyad compiles")
@@ -63,7 +63,7 @@ class Loading:
 
     def _make(self, words):
         try:
-            self.library = _made_and_ready(self.text, words)
+            self.library = _made_and_ready(self.text, words, self.needs)
         except BaseException as error:
             self.error = error
 
@@ -113,7 +113,7 @@ def _flags_of(words):
     return [compiler_probes.without(flags) for flags in sets] if compiler_probes.verdict(words, cache()) is False else sets
 
 
-def _made_and_ready(text, words):
+def _made_and_ready(text, words, needs):
     """The library of C that is not on the disk, by the first options with which it is compiled."""
     serving = probing = complaint = None
     if _state["runtime"] is None:  # a later program may need it: both are compiled at the same time
@@ -132,28 +132,28 @@ def _made_and_ready(text, words):
                 _state["flags"][words] = k
                 break
     finally:
-        if serving is not None and runtime.serves(text):
+        if serving is not None and needs:
             serving.join()
         if probing is not None:
             probing.join()
     if probing is not None and not compiler_probes.verdict(words, cache()):
-        return _made_and_ready(text, words)
+        return _made_and_ready(text, words, needs)
     if found is None:
         raise NoCompiler(f"{' '.join(words)} does not compile: {first_error(complaint)}")
-    return _ready(found, key, words, flags, text)
+    return _ready(found, key, words, flags, needs)
 
 
 def first_error(complaint):
     """What a compiler says first against a text, without where."""
     lines = (complaint or "").splitlines()
-    return next((line.partition("error: ")[2] for line in lines if "error: " in line), *lines[:1] or [""])
+    return next((x.partition("error: ")[2] for x in lines if "error: " in x), *lines[:1] or [""])
 
 
-def _ready(library, key, words, flags, text):
+def _ready(library, key, words, flags, needs):
     """A library just opened, with all that it needs beside its foreign functions."""
     if "-DPOOL" not in flags:
         _openmp.append(library)
-    if runtime.serves(text):
+    if needs:
         library.fill("runtime", functions(words))
     return _loaded.setdefault(key, library)
 

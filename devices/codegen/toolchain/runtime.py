@@ -21,14 +21,9 @@ void *function(int which) {
 SOURCE = "\n".join([HEAD, threads.SOURCE, workspace.SOURCE, TAIL])
 COUNT = 4  # functions, by number
 FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-w", "-pthread")
-SERVES = {"#pragma omp parallel": threads.IN_LIBRARIES, "= taken(": workspace.IN_LIBRARIES}  # sign in a text -> what it needs
+PARTS = {"threads": threads.IN_LIBRARIES, "memory": workspace.IN_LIBRARIES}  # of the runtime: what comes before C that needs it
 
 
-def serves(text):
-    """Whether C needs the runtime."""
-    return any(sign in text for sign in SERVES)
-
-
-def in_library(text):
-    """What comes before C that needs the runtime."""
-    return "".join(["void *runtime[4];\n", *[needs for sign, needs in SERVES.items() if sign in text]])
+def in_library(needs):
+    """What comes before C that needs these parts of the runtime."""
+    return "".join(["void *runtime[4];\n", *[text for part, text in PARTS.items() if part in needs]])

@@ -137,6 +137,13 @@ def test_special_functions_are_the_meant_ones():
     assert not others
 
 
+@pytest.mark.parametrize("f", [pa.y1, pa.grad(lambda x: pa.sum(pa.y0(x)))])
+def test_functions_that_are_called_like_arrays(f):
+    """`y1` is a function here, and the second result elsewhere."""
+    others, _ = run(f, np.array([0.3, 0.5, 2.0]), rtol=1e-11)
+    assert not others
+
+
 @pytest.mark.parametrize("dtype", "FD")
 def test_complex_numbers(dtype):
     found, program, flat = known_programs(dtype)

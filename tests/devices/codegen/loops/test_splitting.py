@@ -5,7 +5,10 @@ import pytest
 
 import polyad as pa
 from polyad.devices.codegen.loops import splitting
-from polyad.devices.codegen.loops.splitting import staged
+from polyad.devices.codegen.loops.splitting import constant, staged
+from polyad.devices.codegen.text.expressions import Access, Name, c, call
+from polyad.devices.codegen.text.indices import Buffer, Index
+from polyad.devices.codegen.text.statements import FAULT, Assign, Block, If, Local
 
 pytestmark = pytest.mark.optimized
 
@@ -80,15 +83,43 @@ def test_places_that_are_computed_in_the_loop():
         np.testing.assert_allclose(pa.jit(f)(given), f(given), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["double", "float", "double complex", "float complex", "uint8_t", "int16_t", "_Bool"])
+def test_what_is_the_same_for_a_row_comes_before_it(kind):
+    x = lambda name, counter: Access(Buffer(name, None, (9,)), Index(0, [(counter, 1)]))
+    row = [Local(kind, "v0", x("x0", "i0")), Local(kind, "v1", c("{0} * {0}", Name("v0")))]
+    own = [Local(kind, "v2", x("x1", "i1")), Local(kind, "v3", c("{} + {}", Name("v1"), Name("v2")))]
+    stored, again = Assign(x("y0", "i1"), Name("v3")), Local(kind, "v4", x("y0", "i0"))
+    before, inside = constant(splitting.Loop("i1", 9, False), [*row, *own, stored, again])
+    assert [s.name for s in before] == ["v0", "v1"] and inside == [*own, stored, again]  # others are stored where v4 is read
+    assert constant(splitting.Loop("i1", 0, False), row) == ([], row)
+
+
+@pytest.mark.parametrize("dtype", ["B", "h", "f", "d", "F", "D", "?"])
+def test_rows_with_a_number_for_each(dtype):
+    x, k = (RNG.integers(0, 2, (9, 40)) + 1).astype(dtype), (RNG.integers(0, 2, 9) + 1).astype(dtype)
+    f = lambda x, k: x + (k * k + k)[:, None] * x
+    np.testing.assert_allclose(pa.jit(f)(x, k), f(x, k), rtol=1e-6)
+    if x.dtype.kind in "fc":
+        turned = lambda x, k: pa.exp(k * 0.5j)[:, None] * x + k[:, None]
+        np.testing.assert_allclose(pa.jit(turned)(x, k), turned(x, k), rtol=1e-5)
+
+
+def number(name, value):
+    return Local("double", name, value)
+
+
 def test_what_stays_one_loop():
-    loop = splitting.Loop("i0", 1000, False)
-    once = ["double v0 = x0[i0];", "double v1 = sin(v0);", "double v2 = sin(v0);", "y0[i0] = v1;", "y1[i0] = v2;"]
+    loop, here = splitting.Loop("i0", 1000, False), Index(0, [("i0", 1)])
+    sine = lambda name: call("sin", Name(name))
+    stored = lambda k, value, place=here: Assign(Access(Buffer(f"y{k}", np.dtype(float), (1000,)), place), value)
+    first = number("v0", Access(Buffer("x0", np.dtype(float), (1000,)), here))
+    once = [first, number("v1", sine("v0")), number("v2", sine("v0")), stored(0, Name("v1")), stored(1, Name("v2"))]
     assert staged(loop, once) is None  # calls that do not wait for each other
-    chain = ["double v0 = x0[i0];", "double v1 = sin(v0);", "double v2 = sin(v1);", "y0[i0] = v2;"]
-    tiles, lines = staged(loop, chain)
-    assert tiles.length == 16 and sum(line == "#pragma omp simd" for line in lines) == 2
+    chain = [first, number("v1", sine("v0")), number("v2", sine("v1")), stored(0, Name("v2"))]
+    tiles, statements = staged(loop, chain)
+    assert tiles.length == 16 and sum(type(s) is Block and s.simd for s in statements) == 2
     assert staged(splitting.Loop("i0", 9, False), chain) is None  # too short
-    assert staged(loop, [*chain, "if (v2 < 0) { fault = 1; }"]) is None  # statements of another kind
-    wide = [*chain[:1], *[f"double a{k} = v0 * {k};" for k in range(200)], *chain[1:-1]]
-    wide += [f"y0[i0 + {k}] = v2 * a{k};" for k in range(200)]
+    assert staged(loop, [*chain, If(c("{} < 0", Name("v2")), [FAULT])]) is None  # statements of another kind
+    wide = [*chain[:1], *[number(f"a{k}", c("{} * {}", Name("v0"), k)) for k in range(200)], *chain[1:-1]]
+    wide += [stored(0, c("{} * {}", Name("v2"), Name(f"a{k}")), here + k) for k in range(200)]
     assert staged(loop, wide) is None  # too much waits between stages for the cache

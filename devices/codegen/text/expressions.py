@@ -1,0 +1,175 @@
+"""C expressions before they are text: pieces of C, among them the names and the memory that they read as objects.
+
+What a pass asks of an expression, what it reads and what it calls, is a field; nobody parses C. A printer (`printer.py`) makes
+the text, once. To put one of these objects into a string by accident is an error.
+"""
+
+import functools
+from string import Formatter
+
+from .system import VECTOR
+
+# functions with vector versions, as C calls them: for double and float, libm's and our own
+WITH_VECTORS = frozenset(name + suffix for name in VECTOR for suffix in ("", "f", "_f8", "_f4"))
+
+
+class Piece:
+    """What an expression consists of, beside strings of C."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        raise TypeError(f"{self!r} becomes text by a printer")
+
+
+class Name(Piece):
+    """A variable, or the first element of an array, as a pointer."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __eq__(self, other):
+        return type(other) is Name and other.name == self.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __repr__(self):
+        return f"Name({self.name!r})"
+
+
+class Type(Piece):
+    """A type, as C calls it."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"Type({self.name!r})"
+
+
+class Access(Piece):
+    """An element of a Buffer. place: an Index or other expression. Whoever merges loops may change the place."""
+
+    __slots__ = ("buffer", "place")
+
+    def __init__(self, buffer, place):
+        self.buffer, self.place = buffer, place
+
+    def __repr__(self):
+        return f"Access({self.buffer.name}[{self.place!r}])"
+
+
+class Hole(Piece):
+    """Where an argument is yet to come, by its number."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number):
+        self.number = number
+
+
+class Expression(Piece):
+    """parts: strings of C, Pieces, and Indexes. calls: names of the functions it calls, and types that it converts to."""
+
+    __slots__ = ("calls", "parts")
+
+    def __init__(self, parts, calls=frozenset()):
+        self.parts, self.calls = parts, calls
+
+    def __repr__(self):
+        return f"Expression({self.parts!r})"
+
+    def filled(self, arguments):
+        """With an argument in place of each Hole."""
+        parts, calls = [], self.calls
+        for part in self.parts:
+            if type(part) is Hole:
+                calls = _add(parts, calls, arguments[part.number])
+            else:
+                parts.append(part)
+        return Expression(parts, calls)
+
+
+def _add(parts, calls, x):
+    if type(x) is Expression:
+        parts += x.parts
+        return calls | x.calls if x.calls else calls
+    parts.append(x if isinstance(x, Piece) else str(x))
+    return calls
+
+
+@functools.lru_cache(4096)
+def _pieces(template):
+    """The template in pairs: a string, and the number or name of the argument behind it, or None."""
+    found, count = [], 0
+    for text, field, _, _ in Formatter().parse(template):
+        if field is not None:
+            field = int(field) if field.isdigit() else field or count
+            count += 1
+        found.append((text, field))
+    return found
+
+
+def c(template, *arguments, calls=frozenset(), **named):
+    """The expression of a template, such as `c("{} + {}", a, b)`, whose names are its arguments: Pieces, numbers, strings."""
+    parts = []
+    for text, key in _pieces(template):
+        if text:
+            parts.append(text)
+        if key is not None:
+            calls = _add(parts, calls, named[key] if type(key) is str else arguments[key])
+    return Expression(parts, calls)
+
+
+def call(function, *arguments):
+    """A function's call."""
+    parts, calls = [f"{function}("], frozenset((function,))
+    for k, x in enumerate(arguments):
+        if k:
+            parts.append(", ")
+        calls = _add(parts, calls, x)
+    return Expression([*parts, ")"], calls)
+
+
+def joined(separator, expressions):
+    """Expressions one after the other."""
+    return c(separator.join(["{}"] * len(expressions)), *expressions)
+
+
+def parts_of(x):
+    """The parts of an expression; of another thing, itself."""
+    return x.parts if type(x) is Expression else (x,)
+
+
+def accesses_in(x):
+    """The elements of arrays that an expression names."""
+    return [part for part in parts_of(x) if type(part) is Access]
+
+
+def names_in(x):
+    """The variables and arrays that an expression names, those in places among them."""
+    found = []
+    for part in parts_of(x):
+        kind = type(part)
+        if kind is Name:
+            found.append(part.name)
+        elif kind is Access:
+            found += [part.buffer.name, *names_in(part.place)]
+        elif kind is not str:
+            found += getattr(part, "names", ())
+    return found
+
+
+def calls_in(x):
+    """The functions that an expression calls."""
+    return x.calls if type(x) is Expression else frozenset()
+
+
+def waits(x):
+    """Whether an expression calls a function that has a vector version: some sixty cycles until the result is there."""
+    return not WITH_VECTORS.isdisjoint(calls_in(x))

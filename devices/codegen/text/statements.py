@@ -1,0 +1,177 @@
+"""C statements as records: what they declare, read, change and call are fields, and blocks hold lists of them.
+
+`Block` is everything with braces: a loop, a branch, a scope. Passes make new lists of statements from others; `printer.py`
+makes their text.
+"""
+
+from dataclasses import dataclass
+
+from .expressions import Access, Name, accesses_in, c, calls_in, names_in
+
+
+@dataclass(slots=True)
+class Local:
+    """A variable with its first value; none where `value` is None. type: as C calls it."""
+
+    type: str
+    name: str
+    value: object = None
+
+    @property
+    def expressions(self):
+        return () if self.value is None else (self.value,)
+
+
+@dataclass(slots=True)
+class Array:
+    """An array in this scope. values: of its first elements; aligned: to cache lines."""
+
+    type: str
+    name: str
+    length: int
+    values: tuple = ()
+    aligned: bool = False
+
+    @property
+    def expressions(self):
+        return self.values
+
+
+@dataclass(slots=True)
+class Assign:
+    """target = value, for a variable (Name) or an element (Access)."""
+
+    target: object
+    value: object
+
+    @property
+    def expressions(self):
+        return self.target, self.value
+
+
+@dataclass(slots=True)
+class Do:
+    """An expression for its effect. changes: names of the variables that it sets."""
+
+    value: object
+    changes: tuple = ()
+
+    @property
+    def expressions(self):
+        return (self.value,)
+
+
+@dataclass(slots=True)
+class If:
+    """What is done on a condition, without braces if that is one statement."""
+
+    condition: object
+    body: list
+
+    @property
+    def expressions(self):
+        return (self.condition,)
+
+
+@dataclass(slots=True)
+class Block:
+    """Statements in braces. head: what stands before them, such as `for (…)`, None for a scope; declares: pairs (type, name) of
+    variables that the head makes. simd: run over vectors; shared: how threads share it, None if they do not; clause: what
+    OpenMP is told more."""
+
+    head: object
+    body: list
+    declares: tuple = ()
+    simd: bool = False
+    shared: str | None = None
+    clause: str = ""
+
+    @property
+    def expressions(self):
+        return () if self.head is None else (self.head,)
+
+
+@dataclass(slots=True)
+class Stop:
+    """Leave the function, if it is one that can fail: a call within has."""
+
+    expressions = ()
+
+
+FAULT = Assign(Name("fault"), "1")
+NO_MEMORY = Assign(Name("memory"), "1")
+
+
+def scope(*statements):
+    """Statements in braces of their own."""
+    return Block(None, list(statements))
+
+
+def count(name, first, last, body, **options):
+    """A loop of a counter from `first` to before `last`."""
+    head = c("for (int64_t {0} = {1}; {0} < {2}; {0}++)", Name(name), first, last)
+    return Block(head, body, (("int64_t", name),), **options)
+
+
+def switch(chosen, cases):
+    """One of several lists of statements, by number; the last one for all other numbers."""
+    last, break_ = len(cases) - 1, Do("break")
+    labels = ["default:" if k == last else f"case {k}:" for k in range(len(cases))]
+    return Block(c("switch ({})", chosen), [Block(label, [*case, break_]) for label, case in zip(labels, cases, strict=True)])
+
+
+def everything(statements):
+    """The statements, and those within them."""
+    for s in statements:
+        yield s
+        if type(s) is Block or type(s) is If:
+            yield from everything(s.body)
+
+
+def reads(statement):
+    """Names of the variables and arrays that a statement mentions, but for those it declares, statements within it included."""
+    whole = everything([statement]) if hasattr(statement, "body") else (statement,)
+    return [name for s in whole for x in s.expressions for name in names_in(x)]
+
+
+def accesses(statement):
+    """The elements of arrays that a statement reads or stores, in order, without statements within it."""
+    return [a for x in statement.expressions for a in accesses_in(x)]
+
+
+def stored(statement):
+    """The name of the array that a statement stores into, None for another statement."""
+    return statement.target.buffer.name if type(statement) is Assign and type(statement.target) is Access else None
+
+
+def declared(statements):
+    """Triples (type, name, whether it is an array or a pointer) of what is declared in statements, at any depth."""
+    for s in everything(statements):
+        if type(s) is Local:
+            yield s.type.removesuffix(" *"), s.name, s.type.endswith("*")
+        elif type(s) is Array:
+            yield s.type, s.name, True
+        elif type(s) is Block:
+            yield from [(kind, name, False) for kind, name in s.declares]
+
+
+def changed(statements):
+    """Names of the variables that statements set."""
+    found = set()
+    for s in everything(statements):
+        if type(s) is Assign and type(s.target) is Name:
+            found.add(s.target.name)
+        elif type(s) is Do:
+            found.update(s.changes)
+    return found
+
+
+def needs(statements):
+    """Parts of the runtime (`toolchain/runtime.py`) that statements need."""
+    threads = any(type(s) is Block and s.shared is not None for s in everything(statements))
+    return {*(["threads"] if threads else []), *(["memory"] if "taken" in called(statements) else [])}
+
+
+def called(statements):
+    """Names of the functions that statements call."""
+    return frozenset().union(*[calls_in(x) for s in everything(statements) for x in s.expressions])
