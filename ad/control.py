@@ -182,7 +182,7 @@ def _joint(program, mine, at_least, steps=None):
     return subprogram(program.name, joint, [*program.inputs, *wanted], hoist=False)[0], followed
 
 
-def _pulled(cls, generic, types):
+def _reverse_target(cls, generic, types):
     """The target for operations on programs: forward now, with what the way back needs, and one node for all arguments."""
     rule, mine = generic.card.rules["pull"], [t is cls for t in types]
     whose = mine.index(True)
@@ -220,4 +220,4 @@ def _summed(params, mine):
     return [[name for name, same in v.lanes.items() if same] for v, m in zip(program.inputs, own, strict=True) if m]
 
 
-Reverse.lift = classmethod(_pulled)
+Reverse.lift = classmethod(_reverse_target)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from ..dispatch import ShapeError, StructureError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
-from .inputs import as_inputs, chosen, fitted, of_function, one, scalar_seed, selected, title
+from .inputs import as_inputs, chosen, fitted, of_function, scalar_seed, selected, title, unit_tangent
 from .sweeps import complex_slope, in_structure, push, record, tangent_of
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def derivative(f: Callable[[Any], T]) -> Callable[[Any], T]:
             )
         leaves = as_inputs(name, 0, leaves, x)
         along = lambda t: push(name, function, [(leaves, structure)], [[t]])
-        unit = one(leaves[0])
+        unit = unit_tangent(leaves[0])
         result = along(unit)
         if result is None:
             return of_function(f, lambda g: derivative(g)(x))

@@ -51,7 +51,7 @@ def zero(x):
     return scalar(zeros_like(x))
 
 
-def one(x):
+def unit_tangent(x):
     """The unit tangent of a number."""
     if type(x) is np.float64 or type(bottom(x)) is np.float64 and dtype_of(x) == DOUBLE:  # the most usual
         return UNIT
@@ -242,7 +242,7 @@ def scalar_seed(name, outputs, structure):
         y, index = outputs[0]
         return y, [] if index is None else [(index, UNIT)]
     y, index = _check_scalar(name, outputs, structure)
-    return y, [] if index is None else [(index, one(y))]
+    return y, [] if index is None else [(index, unit_tangent(y))]
 
 
 def _check_scalar(name, outputs, structure):

@@ -93,8 +93,8 @@ def by_columns(name, f, argnums, allow_int):
             matrix.append([None if a is None else block(a) for a in found])
         if shape is None:  # there is no leaf to differentiate by
             shape = tree.structure(function(tree.unflatten(structure, leaves)))
-        rows = [[NoTangent if column is None else column[j] for column in matrix] for j in range(shape.num_leaves)]
-        return _matrix(shape, [_row(structure, row) for row in rows], structure, leaves)
+        jacobian_rows = [[NoTangent if column is None else column[j] for column in matrix] for j in range(shape.num_leaves)]
+        return _matrix(shape, [_row(structure, row) for row in jacobian_rows], structure, leaves)
 
     return jacobian
 
@@ -113,12 +113,12 @@ def by_rows(name, f, argnums, allow_int):
         result = record(name, function, [argnums], [tree.unflatten(structure, leaves)])
         if result is None:
             return of_function(lambda *xs: f(*xs, **kwargs), lambda g: by_rows(name, g, argnums, allow_int)(*args))
-        return rows(result[0])
+        return jacobian_rows(result[0])
 
     return jacobian
 
 
-def rows(pullback):
+def jacobian_rows(pullback):
     """The Jacobian of one recorded evaluation by its one argument, row by row: a tree of the value of trees of the argument."""
     ((leaves, structure),) = pullback.inputs
 
@@ -138,13 +138,13 @@ def rows(pullback):
     return _matrix(pullback.shape, [row(value, index) for value, index in pullback.outputs], structure, leaves)
 
 
-def _matrix(shape, rows, structure, leaves):
+def _matrix(shape, jacobian_rows, structure, leaves):
     """The tree of a value with a row for each of its leaves. A container of constants alone, such as `Zeros`, has no leaf: it
     has zeros of its own shape and the argument's, `Zeros` again."""
     if shape is tree.LEAF:
-        return rows[0]
+        return jacobian_rows[0]
     no_leaves = lambda x: is_container(x) and not tree.leaves(x)
-    found = iter(rows)
+    found = iter(jacobian_rows)
 
     def place(x):
         if not no_leaves(x):
@@ -153,7 +153,7 @@ def _matrix(shape, rows, structure, leaves):
         slopes = iter(slopes) if inexact(x) else iter(())
         return _row(structure, [next(slopes, None) if inexact(v) else None for v in leaves])
 
-    return tree.map(place, tree.unflatten(shape, [0] * len(rows)), is_leaf=no_leaves)
+    return tree.map(place, tree.unflatten(shape, [0] * len(jacobian_rows)), is_leaf=no_leaves)
 
 
 def _as_one_tree(name, f, args, kwargs, argnums, allow_int):
@@ -236,7 +236,7 @@ def _slopes(name, f, argnums, allow_int):
         whole = tree.unflatten(pullback.shape, values)
         one_number = shape_of(whole) == () if is_container(whole) else len(values) == 1 and _is_real_number(values[0])
         if any(map(inexact, values)) and not one_number:
-            return rows(pullback)
+            return jacobian_rows(pullback)
         return pullback.pull(scalar_seed(name, pullback.outputs, pullback.shape)[1])[0]
 
     return slopes

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 _table = threading.Lock()
 resumable: Any = WeakKeyDictionary()  # run -> the lock of whoever lets it go on
-_held = ContextVar("polyad_locks_held", default=frozenset())  # runs that this context has to itself
+_locks_held = ContextVar("polyad_locks_held", default=frozenset())  # runs that this context has to itself
 
 
 def may_go_on(run):
@@ -44,15 +44,15 @@ def walk_alone(run):
 @contextmanager
 def alone(runs):
     """Have those of the runs to oneself that have ended. Threads in a copied context share what it has."""
-    held = _held.get()
+    held = _locks_held.get()
     with _table:
         ended = [r for r in runs if r not in held and (r.closed or r in resumable)]
         locks = {r: resumable.setdefault(r, threading.Lock()) for r in ended}
     with ExitStack() as stack:
         for r in sorted(locks, key=lambda r: r.depth):  # in one order, so that no two threads wait for each other
             stack.enter_context(locks[r])
-        token = _held.set(held.union(ended))
+        token = _locks_held.set(held.union(ended))
         try:
             yield
         finally:
-            _held.reset(token)
+            _locks_held.reset(token)

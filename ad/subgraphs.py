@@ -8,7 +8,7 @@ from functools import partial
 
 from ..dispatch import DTypeError, ShapeError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
-from .inputs import fitted, inexact, one
+from .inputs import fitted, inexact, unit_tangent
 from .reverse.tape import ReverseRun
 from .sweeps import Pullback
 
@@ -79,10 +79,10 @@ def _to_inputs(tape, node, inputs):
     """A node that hands its cotangent to inputs too: the derivative by it counts all ways on which it acts."""
     tape.append(node)
     places = (*inputs, len(tape) - 1)
-    return (_same,) * len(places), (), node[2], places
+    return (_passed_on,) * len(places), (), node[2], places
 
 
-def _same(ct, y):
+def _passed_on(ct, y):
     return ct
 
 
@@ -110,8 +110,8 @@ class Between(Pullback):
         """Return the cotangents with which the walk begins, from those of the results, or None for the gradient of one
         number."""
         if ct is None:
-            value, place = _number(self.name, self.outputs)
-            return [] if place is None else [(place, one(value))]
+            value, place = _scalar_result(self.name, self.outputs)
+            return [] if place is None else [(place, unit_tangent(value))]
         cts = tree.match(self.shape, ct, f"{self.name}: ct")
         where = lambda i: f"{self.name}: ct{tree.paths(ct)[i]}"
         fits = [fitted(c, v, partial(where, i)) for i, (c, (v, _)) in enumerate(zip(cts, self.outputs, strict=True))]
@@ -131,7 +131,7 @@ class Between(Pullback):
         return tree.unflatten(structure, [None if i in missing else c for i, c in enumerate(cts)])
 
 
-def _number(name, outputs):
+def _scalar_result(name, outputs):
     """The one result that has a gradient, as (value, place). Raises ShapeError, DTypeError."""
     advice = "reduce it with sum or mean, or give its cotangent ct"
     if len(outputs) != 1:

@@ -31,11 +31,11 @@ def results_of(run, f, seen, has_aux):
     out, aux = split_aux(run.name, out, has_aux)
     values, shape = tree.flatten(out)
     if has_aux:
-        aux = tree.map(lambda v: run.unwrap(_shown(run, v))[0], aux)
-    return [run.unwrap(_shown(run, v)) for v in values], shape, aux
+        aux = tree.map(lambda v: run.unwrap(_checked_leaf(run, v))[0], aux)
+    return [run.unwrap(_checked_leaf(run, v)) for v in values], shape, aux
 
 
-def _shown(run, x):
+def _checked_leaf(run, x):
     """x, a leaf of a result; an error if it is an object or a set that keeps followed values where no tree shows them."""
     kind = type(x)
     if kind.__dictoffset__ or kind is set or kind is frozenset:

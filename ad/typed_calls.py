@@ -1,7 +1,7 @@
 """Calls of operations that have a derivative rule for their array types: one node over the flattened leaves.
 
 The node is an operation like any other, `ruled_call(*leaves, call=…)`, so each layer carries it as it carries all: both
-modes, lanes, traces, in any nesting. What it computes stands in its parameter, a `Call`.
+modes, lanes, traces, in any nesting. What it computes stands in its parameter, a `TypedCall`.
 """
 
 from contextvars import ContextVar
@@ -28,7 +28,7 @@ _transposing = ContextVar("polyad_transposing", default=frozenset())  # forward 
 SLOT = object()  # where a leaf stands in the arguments
 
 
-class Call:
+class TypedCall:
     """One call of an operation as a function of its flat leaves: its value and its rules.
 
     target: what runs without a rule. jvp, vjp: the rules, either may be None.
@@ -149,11 +149,11 @@ def _node(*rules):
     if "vjp" in rules:
         card.rules["vjp_all"] = lambda ct, y, *xs, call: call.vjp(ct, y, *xs)
     elif rules:
-        card.rules["vjp_all"] = lambda ct, y, *xs, call: _transposed(call, ct, y, xs)
+        card.rules["vjp_all"] = lambda ct, y, *xs, call: _by_transposition(call, ct, y, xs)
     return function
 
 
-def _transposed(call, ct, y, xs):
+def _by_transposition(call, ct, y, xs):
     """Cotangents of the leaves by the forward rule. Where it calls the operation itself, as rules of products do, the
     implementation is followed."""
     places = [i for i, x in enumerate(xs) if inexact(x)]
@@ -202,18 +202,18 @@ def follow(generic, target):
     def run(*args, **params):
         if not any(isinstance(leaf, Layer) for x in args for leaf in tree.leaves(x)):
             return target(*args, **params)
-        jvp, vjp = _rules(generic, args)
+        jvp, vjp = _rules_by_type(generic, args)
         if {jvp, vjp} <= {None, opted_out} or (vjp is None and jvp in _transposing.get()):
             return target(*args, **params)
         constant = {jvp, vjp} <= {None, without_derivative}
         node = NODES[() if constant else tuple(m for m, rule in (("jvp", jvp), ("vjp", vjp)) if rule is not None)]
-        call = Call(generic, target, args, params, jvp, vjp)
+        call = TypedCall(generic, target, args, params, jvp, vjp)
         return call.result(node(*call.leaves, call=call))
 
     return run
 
 
-def _rules(generic, args):
+def _rules_by_type(generic, args):
     """(forward rule, reverse rule) by the types of the arguments; for a composite operation its card's, if it has any."""
     found = []
     contained = any(isinstance(x, Container) for x in args)
@@ -254,7 +254,7 @@ def run_rule(table, leading, y, args, params):
 
 def _run_through(generic, mode, leading, y, args, params):
     """The same by differentiating what the operation does with these array types."""
-    call = Call(generic, generic.spread, args, params, None, None)
+    call = TypedCall(generic, generic.spread, args, params, None, None)
     flat = lambda t, x, i: cotangent_leaves(t, x, f"{generic.name}.{mode}", i)
     if mode == "jvp":
         kept = [k for _, keep in call.args for k in keep]

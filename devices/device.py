@@ -49,9 +49,7 @@ class Device(str):
     def __class_getitem__(cls, kind):
         made = Device.classes.get(kind)
         if made is None:
-            made = Device.classes[kind] = type(
-                f"Device[{kind.__name__}]", (Device,), {"kind": kind, "__module__": __name__}
-            )
+            made = Device.classes[kind] = type(f"Device[{kind.__name__}]", (Device,), {"kind": kind, "__module__": __name__})
         return made
 
     def __reduce__(self):
@@ -232,11 +230,7 @@ to_device.rule("batch")(lambda size, xs, batched, device: to_device(xs[0], devic
 def to_device_tree(x: object, /, device):
     leaves, structure = tree.flatten(x)
     if len(leaves) == 1 and leaves[0] is x:
-        return (
-            x
-            if isa(x, (bool, int, float, complex)) and not isa(x, np.generic)
-            else place(x, usable(device))
-        )
+        return x if isa(x, (bool, int, float, complex)) and not isa(x, np.generic) else place(x, usable(device))
     return tree.unflatten(structure, [to_device(leaf, device) for leaf in leaves])
 
 

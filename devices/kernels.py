@@ -227,9 +227,7 @@ def unordered_writes(xp):
         if y.dtype.kind == "c":
             parts = [index_add(part(x), part(v), *arrays, spec=spec) for part in (xp.real, xp.imag)]
             return (parts[0] + 1j * parts[1]).astype(y.dtype)
-        wide = (
-            y.astype(np.uint64) if y.dtype.kind in "iu" else y
-        )  # sums are right modulo 2**64, hence in the narrower type
+        wide = y.astype(np.uint64) if y.dtype.kind in "iu" else y  # sums are right modulo 2**64, hence in the narrower type
         xp.add.at(wide, where, xp.asarray(v).astype(wide.dtype))
         return wide.astype(y.dtype)
 

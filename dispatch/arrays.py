@@ -31,7 +31,6 @@ class LayerMeta(ArrayMeta):
 
     __dict__ = property(lambda cls: {k: v for k, v in _own(cls).items() if k not in ("__contains__", "__iter__", "__len__")})  # type: ignore
 
-
     if TYPE_CHECKING:
 
         def __getitem__(cls, depth: int) -> Any: ...  # `Kind[depth]`; see Layer.__class_getitem__

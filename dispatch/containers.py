@@ -170,7 +170,7 @@ def array_type(
     Reversed(values=array([-1., -1.]))
     """
 
-    names, statics = _names("leaves", leaves), _names("static", static)
+    names, statics = _attribute_names("leaves", leaves), _attribute_names("static", static)
     twice = [name for i, name in enumerate((*names, *statics)) if name in (*names, *statics)[:i]]
     if twice:
         raise RegistrationError(f"@array_type: {twice[0]!r} is named twice; an attribute is a leaf or static, once")
@@ -194,7 +194,7 @@ def array_type(
     return declare
 
 
-def _names(what: str, given: Any) -> tuple[str, ...]:
+def _attribute_names(what: str, given: Any) -> tuple[str, ...]:
     """Names of attributes as a tuple. Raises RegistrationError."""
     if isinstance(given, str):
         raise RegistrationError(f"@array_type: {what} is a tuple of names, not text; write {what}=({given!r},)")
@@ -212,10 +212,10 @@ def is_container(x):
 
 def is_linear(x):
     """Return whether a container is linear in its leaves, and so are those that are containers again."""
-    return x.linear and all([is_linear(leaf) for leaf in _parts(x) if is_container(leaf)])
+    return x.linear and all([is_linear(leaf) for leaf in _parts_within(x) if is_container(leaf)])
 
 
-def _parts(x):
+def _parts_within(x):
     return [getattr(x, name) for name in x.leaves]
 
 
@@ -225,7 +225,7 @@ def as_tangent(value):
     def convert(x):
         if not is_container(x) or is_linear(x):
             return x
-        return Tangent(type(x), [as_tangent(leaf) for leaf in _parts(x)], x._statics())
+        return Tangent(type(x), [as_tangent(leaf) for leaf in _parts_within(x)], x._statics())
 
     return tree.map(convert, value, is_leaf=is_container)
 

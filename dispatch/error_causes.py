@@ -18,7 +18,7 @@ questions = set()  # code of the methods by which Python and C ask for a number,
 REPORTING = ("logging",)  # libraries whose handlers say what was raised, and compute nothing
 VALUE = r"'?[A-Z]\w*\[\d+\]'?"  # the name of a layer's class
 # errors of the standard library that have met a followed value without asking it: who raised them, what to write instead
-PLAIN = [
+STANDARD_LIBRARY_ERRORS = [
     (rf"can't convert type {VALUE} to numerator/denominator", "statistics", "np.mean, np.std, np.var and np.median"),
     (rf"conversion from {VALUE} to Decimal is not supported", "a Decimal", "NumPy's operations on floating numbers"),
     (rf"unsupported type for timedelta .*: {VALUE}", "a timedelta", "a floating number of seconds"),
@@ -52,7 +52,7 @@ def _of_plain_numbers(error):
     if not isinstance(error, (TypeError, AttributeError)) and type(error).__module__ != "struct":
         return None
     text = str(error)
-    for pattern, who, instead in PLAIN:
+    for pattern, who, instead in STANDARD_LIBRARY_ERRORS:
         if re.search(pattern, text):
             return ConcreteValueError(
                 f"{text}: {who} takes plain numbers, which would lose what the transformation follows; use {instead}, or "

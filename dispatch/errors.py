@@ -1,26 +1,26 @@
 """Every exception and warning of the library, so that a reader finds the whole tree on one page.
 
-    PolyadError
-      MethodError            (TypeError)            no method takes these types
-        AmbiguousMethodError                        several do, none is the most specific
-      RegistrationError      (TypeError)            a method, rule or type that cannot be registered
-      ShapeError             (ValueError)           shapes or axes that do not fit
-        AxisError            (IndexError)           an axis that the array does not have; NumPy's AxisError too
-      LinAlgError            (ValueError)           a singular matrix and the like; NumPy's LinAlgError too
-      DTypeError             (TypeError)            a dtype the operation does not take
-      DeviceMismatchError    (ValueError)           arguments on different devices
-      StructureError         (ValueError)           nested containers of different structure
-      AxisNameError          (NameError)            a mapped axis that is not bound here
-      LeakedLayerError       (RuntimeError)         a value used after or outside its transformation
-      LaneSplitError         (RuntimeError)         lanes of one `vmap` that cannot be put together again
-      ConcreteValueError     (TypeError)            a number was asked of a value that stands for many
-      MutationError          (ValueError)           a write that would not do what it does to a NumPy array
-      NaNError               (FloatingPointError)   under `debug_nans`, an operation that made a NaN
-      MissingRuleError       (NotImplementedError)  an operation without the rule a layer needs
-      PromotionError         (TypeError)            types without a common type
-      DensifyError           (TypeError)            a structured array would have become dense
-    PolyadWarning
-      DensifyWarning, PerformanceWarning, ReplacedWarning
+PolyadError
+  MethodError            (TypeError)            no method takes these types
+    AmbiguousMethodError                        several do, none is the most specific
+  RegistrationError      (TypeError)            a method, rule or type that cannot be registered
+  ShapeError             (ValueError)           shapes or axes that do not fit
+    AxisError            (IndexError)           an axis that the array does not have; NumPy's AxisError too
+  LinAlgError            (ValueError)           a singular matrix and the like; NumPy's LinAlgError too
+  DTypeError             (TypeError)            a dtype the operation does not take
+  DeviceMismatchError    (ValueError)           arguments on different devices
+  StructureError         (ValueError)           nested containers of different structure
+  AxisNameError          (NameError)            a mapped axis that is not bound here
+  LeakedLayerError       (RuntimeError)         a value used after or outside its transformation
+  LaneSplitError         (RuntimeError)         lanes of one `vmap` that cannot be put together again
+  ConcreteValueError     (TypeError)            a number was asked of a value that stands for many
+  MutationError          (ValueError)           a write that would not do what it does to a NumPy array
+  NaNError               (FloatingPointError)   under `debug_nans`, an operation that made a NaN
+  MissingRuleError       (NotImplementedError)  an operation without the rule a layer needs
+  PromotionError         (TypeError)            types without a common type
+  DensifyError           (TypeError)            a structured array would have become dense
+PolyadWarning
+  DensifyWarning, PerformanceWarning, ReplacedWarning
 """
 
 import types

@@ -138,10 +138,15 @@ class Generic:
 
     def _make_entry(self):
         """Compile the entry. Its own names begin with `__`, so that parameters may be called `table` or `type`."""
-        head = str(self.signature.replace(return_annotation=inspect.Signature.empty, parameters=[
-            p.replace(annotation=inspect.Parameter.empty, default=p.default if p.default is p.empty else _Name(p.name))
-            for p in self.signature.parameters.values()
-        ]))
+        head = str(
+            self.signature.replace(
+                return_annotation=inspect.Signature.empty,
+                parameters=[
+                    p.replace(annotation=inspect.Parameter.empty, default=p.default if p.default is p.empty else _Name(p.name))
+                    for p in self.signature.parameters.values()
+                ],
+            )
+        )
         source = entry_source(self, head)
         self.source = source
         defaults = {_Name(p.name).text: p.default for p in self.signature.parameters.values()}
@@ -351,15 +356,15 @@ def generic(prototype: Callable[..., Any] | None = None, /, *, sequence: bool = 
 
 def clear_all():
     """Forget every resolved target of every generic function (a class became a subclass of another)."""
-    for each in _listed():
+    for each in _live_generics():
         each.clear()
 
 
 def all_generics():
     """Every generic function's state, in a stable order."""
-    return sorted(_listed(), key=lambda g: (g.prototype.__module__, g.name))
+    return sorted(_live_generics(), key=lambda g: (g.prototype.__module__, g.name))
 
 
-def _listed():
+def _live_generics():
     with _all_lock:
         return list(_all)

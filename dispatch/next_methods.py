@@ -15,6 +15,7 @@ from .resolve import choose, claims_of, densifying, lookup, unless_declined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 def call_next(implementation: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """From inside a method, call the next less specific one: `call_next(sin_mine, x)` inside `def sin_mine(x: Mine)`.
 
@@ -79,9 +80,7 @@ def invoke(function: Callable[..., Any], types: Any, *args: Any, **params: Any) 
     arrays, statics = generic.bind(*args, **params)
     slot = lookup(generic, types) if len(types) == len(arrays) else None
     if slot is None:
-        raise MethodError(
-            f"invoke: no method {generic.name}({', '.join(map(type_name, types))}) for {len(arrays)} argument(s)"
-        )
+        raise MethodError(f"invoke: no method {generic.name}({', '.join(map(type_name, types))}) for {len(arrays)} argument(s)")
     return choose(generic, slot, types, arrays)(*arrays, **statics)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .annotations import F, T
-_rules = {}  # (type, type) -> common type
+_promotion_rules = {}  # (type, type) -> common type
 _cache = {}  # (type, type) -> common type, both ways round
 _converters = {}  # (from, to) -> function
 
@@ -32,13 +32,13 @@ def promotion_rule(first: type, second: type, common: type) -> None:
     """
     global _cache
     for pair in ((first, second), (second, first)):
-        known = _rules.get(pair)
+        known = _promotion_rules.get(pair)
         if known is not None and known is not common:
             raise RegistrationError(
                 f"promotion of {type_name(first)} and {type_name(second)} is {type_name(known)} already, not "
                 f"{type_name(common)}"
             )
-    _rules[first, second] = _rules[second, first] = common
+    _promotion_rules[first, second] = _promotion_rules[second, first] = common
     _cache = {}  # a new one: a search under way in another thread ends up in the old one
 
 
@@ -84,14 +84,14 @@ def _pair(first, second):
 def _find(first, second):
     if issubclass(first, np.generic) and issubclass(second, np.generic):
         return np.promote_types(first, second).type
-    pairs = [(a, b) for a in first.__mro__ for b in second.__mro__ if (a, b) in _rules]
+    pairs = [(a, b) for a in first.__mro__ for b in second.__mro__ if (a, b) in _promotion_rules]
     closest = [p for p in pairs if not any(q != p and issubclass(q[0], p[0]) and issubclass(q[1], p[1]) for q in pairs)]
-    found = {_rules[pair] for pair in closest}
+    found = {_promotion_rules[pair] for pair in closest}
     if len(found) == 1:
         return found.pop()
     names = f"{type_name(first)} and {type_name(second)}"
     if found:
-        rules = ", ".join(sorted(f"({type_name(a)}, {type_name(b)}): {type_name(_rules[a, b])}" for a, b in closest))
+        rules = ", ".join(sorted(f"({type_name(a)}, {type_name(b)}): {type_name(_promotion_rules[a, b])}" for a, b in closest))
         raise PromotionError(f"the rules {rules} disagree on {names}; say which with polyad.promotion_rule")
     if issubclass(first, second):
         return second

@@ -202,7 +202,7 @@ def _deepest_target(generic, types):
     layers = {t for t in types if issubclass(t, Layer)}
     depth = max(t.depth for t in layers)
     top = {t for t in layers if t.depth == depth}
-    winner = next((t for t in top if all(t is o or t.companion is _kind(o) for o in top)), None)
+    winner = next((t for t in top if all(t is o or t.companion is _kind_of(o) for o in top)), None)
     if winner is None:
         return _met(types, depth)
     shared = getattr(generic.card, "view", None)
@@ -222,9 +222,7 @@ def _deepest_target(generic, types):
 def _of_snapshots(types, depth, target):
     """The target, with arguments of outer transformations as they are now: the deepest layer may keep them."""
     outer = [issubclass(t, Layer) and t.depth < depth for t in types]
-    return lambda *args, **params: target(
-        *[snapshot(a) if o else a for a, o in zip(args, outer, strict=True)], **params
-    )
+    return lambda *args, **params: target(*[snapshot(a) if o else a for a, o in zip(args, outer, strict=True)], **params)
 
 
 def _apart(body):
@@ -291,7 +289,7 @@ def _layer_rule(generic, types, winner):
     return lambda *args, **params: (neutral if params["axis_name"].depth > winner.depth else target)(*args, **params)
 
 
-def _kind(cls):
+def _kind_of(cls):
     return cls.__mro__[1]
 
 

@@ -22,7 +22,7 @@ from .errors import RegistrationError, StructureError, type_name
 C = TypeVar("C", bound=type)
 
 NAMESPACE = "polyad"
-_plain = {np.ndarray, float, int, complex, bool, np.float64}  # certainly leaves: optree need not be asked
+_LEAF_TYPES = {np.ndarray, float, int, complex, bool, np.float64}  # certainly leaves: optree need not be asked
 _seen = set()  # classes looked at for being dataclasses
 _nodes = set()  # classes registered here
 _lock = threading.Lock()
@@ -52,9 +52,7 @@ class _Leaf:
 LEAF = _Leaf()
 
 
-def register(
-    cls: C, flatten: Callable[[Any], tuple[Any, Any]], unflatten: Callable[[Any, Any], Any], names: Any = None
-) -> C:
+def register(cls: C, flatten: Callable[[Any], tuple[Any, Any]], unflatten: Callable[[Any, Any], Any], names: Any = None) -> C:
     """Make instances of `cls` nodes of pytrees.
 
     flatten: function(instance) -> (children, static), with `static` hashable and comparable.
@@ -105,7 +103,7 @@ def leaf(cls: C) -> C:
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
     """The leaves of a tree, as a list, and its structure. None is an empty subtree."""
-    if type(tree) in _plain:
+    if type(tree) in _LEAF_TYPES:
         return [tree], LEAF
     while True:
         known = len(_nodes)
@@ -183,7 +181,7 @@ def transpose(outer: Any, inner: Any, tree: Any) -> Any:
     {'a': [1, 3], 'b': [2, 4]}
     """
     outer = outer if _is_structure(outer) else structure(outer)
-    parts = [tree] if outer is LEAF else _parts(outer, tree)
+    parts = [tree] if outer is LEAF else _subtrees(outer, tree)
     if not parts:
         raise StructureError("tree.transpose: the outer structure has no leaves; the result would have none either")
     inner = structure(parts[0]) if inner is None else inner if _is_structure(inner) else structure(inner)
@@ -195,7 +193,7 @@ def _is_structure(x):
     return x is LEAF or isinstance(x, optree.PyTreeSpec)
 
 
-def _parts(outer, tree):
+def _subtrees(outer, tree):
     """The subtrees of a tree where the structure `outer` has its leaves."""
     try:
         return outer.flatten_up_to(tree)

@@ -15,6 +15,6 @@ from .layers.weak_types import follow_numbers as _follow_numbers
 
 __array_api_version__ = "2025.12"
 
-operators.install()
+operators.install_operators()
 _follow_numbers(Traced)
-protocol.install()
+protocol.install_protocols()

@@ -83,7 +83,7 @@ def _changed(x, new, views):
 
 
 READ_ONLY, UNKNOWN = "read only", "unknown"
-LONGEST = 32  # views of views that are followed; beyond, a write is refused
+MAX_VIEW_CHAIN = 32  # views of views that are followed; beyond, a write is refused
 TOO_LONG = (None, UNKNOWN, None)
 
 
@@ -94,7 +94,7 @@ def link(x, y, view):
         Memory(x)
         above = x.memory
     views = above.views
-    above.memory.add(y, Part(above.memory, (*views, view) if len(views) <= LONGEST else (TOO_LONG,)))
+    above.memory.add(y, Part(above.memory, (*views, view) if len(views) <= MAX_VIEW_CHAIN else (TOO_LONG,)))
 
 
 def unlinked(op, x, **params):

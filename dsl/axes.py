@@ -172,8 +172,7 @@ def find_axis(name, operation):
             return axis
     bound = ", ".join(repr(a.name) for a in _axes.get() if a.name is not None) or "none"
     raise AxisNameError(
-        f"{operation}: no axis named {name!r} here (bound: {bound}); call it inside vmap or pmap with "
-        f"axis_name={name!r}"
+        f"{operation}: no axis named {name!r} here (bound: {bound}); call it inside vmap or pmap with axis_name={name!r}"
     )
 
 

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 
         def __call__(self, prototype: Callable[P, Any], /) -> Operation[P, AnyArray]: ...
 
+
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
 
 
@@ -202,9 +203,33 @@ def _declare(prototype: Any, kind, *, body=None, sequence=False, kernel="", nump
     return function
 
 
-RULES = ("shape", "jvp", "vjp", "vjp_all", "transpose", "accumulate", "add_to", "batch", "neutral", "trace", "taylor",
-         "depends", "lift", "pull", "root", "of_root", "lost_back", "lost_ahead", "enter", "prune", "layered", "inline", "code",
-         "lanes", "steps")
+RULES = (
+    "shape",
+    "jvp",
+    "vjp",
+    "vjp_all",
+    "transpose",
+    "accumulate",
+    "add_to",
+    "batch",
+    "neutral",
+    "trace",
+    "taylor",
+    "depends",
+    "lift",
+    "pull",
+    "root",
+    "of_root",
+    "lost_back",
+    "lost_ahead",
+    "enter",
+    "prune",
+    "layered",
+    "inline",
+    "code",
+    "lanes",
+    "steps",
+)
 
 
 def _is_ours(prototype):

@@ -30,7 +30,7 @@ def misfit(function, count, keywords=()):
     return None
 
 
-def place(function):
+def place_text(function):
     """file:line of a function, with a space before, or nothing where it shows none."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
@@ -45,7 +45,7 @@ def _spelled(leading, generic, arrays=True):
     return ", ".join([*parts, *([] if starred or not generic.params else ["*"]), *generic.params])
 
 
-def _count(generic):
+def _arity_to_try(generic):
     """A number of arrays to try."""
     return generic.arity if generic.arity is not None else len(generic.arrays) + 1
 
@@ -103,7 +103,7 @@ def check_c(name, generic, kind, c):
 
 
 def _of(value):
-    return place(value) if callable(value) else ""
+    return place_text(value) if callable(value) else ""
 
 
 def check_known(name, facts, known):
@@ -115,7 +115,7 @@ def check_known(name, facts, known):
 
 def check_partials(name, generic, partials):
     """One partial derivative for each array, a function (y, *xs) or 1, -1 or None. Raises RegistrationError."""
-    form = f"partials=[…] with one for each of its {_count(generic)} array(s) ({', '.join(generic.arrays)})"
+    form = f"partials=[…] with one for each of its {_arity_to_try(generic)} array(s) ({', '.join(generic.arrays)})"
     if not isinstance(partials, (tuple, list)):
         raise RegistrationError(f"{name}: partials is {describe(partials)}{_of(partials)}, not a list; write {form}")
     if generic.arity is None or len(partials) != generic.arity:
@@ -126,7 +126,7 @@ def check_partials(name, generic, partials):
             found = misfit(slope, 1 + generic.arity, generic.params)
             if found is not None:
                 raise RegistrationError(
-                    f"{name}: partials[{i}]{place(slope)} takes {found}; write {written}, as operations of these"
+                    f"{name}: partials[{i}]{place_text(slope)} takes {found}; write {written}, as operations of these"
                 )
         elif slope is not None and not (isa(slope, (int, float)) and slope in (1, -1)):
             raise RegistrationError(f"{name}: partials[{i}] is {describe(slope)}; give {written}, 1, -1, or None")
@@ -139,16 +139,16 @@ def check_rule(op, which, rule):
         return _check_one(name, which, rule, ("size", "xs", "batched"), generic, 0)
     if which not in LEADING:
         return None
-    leading, count = LEADING[which], _count(generic)
+    leading, count = LEADING[which], _arity_to_try(generic)
     if which not in ONE_EACH or callable(rule):
         return _check_one(name, which, rule, ("i", *leading) if which in ONE_EACH else leading, generic, count)
     if not isinstance(rule, (tuple, list)):
-        raise RegistrationError(f"{name}: its rule {which!r} is {describe(rule)}; {_listed(name, which, generic)}")
+        raise RegistrationError(f"{name}: its rule {which!r} is {describe(rule)}; {_rule_list(name, which, generic)}")
     arrays = count if which == "vjp" or card.linear is None else len(card.linear)
     if generic.arity is not None and len(rule) != arrays:
         raise RegistrationError(
-            f"{name}: its rule {which!r} has {len(rule)} function(s) for {arrays} array(s); {_listed(name, which, generic)}, "
-            "None where there is no derivative"
+            f"{name}: its rule {which!r} has {len(rule)} function(s) for {arrays} array(s); {_rule_list(name, which, generic)}"
+            ", None where there is no derivative"
         )
     for one in rule:
         if one is not None:
@@ -164,9 +164,11 @@ def _check_one(name, which, rule, leading, generic, count):
     found = misfit(rule, len(leading) + count, generic.params)
     if found is not None:
         above = f"write `@{name}.rule({which!r})` above `def {which}({written})`"
-        way = _listed(name, which, generic) if which in ONE_EACH else above
-        raise RegistrationError(f"{name}: its rule {which!r}{place(rule)} takes {found}, but is called with ({written}); {way}")
+        way = _rule_list(name, which, generic) if which in ONE_EACH else above
+        raise RegistrationError(
+            f"{name}: its rule {which!r}{place_text(rule)} takes {found}, but is called with ({written}); {way}"
+        )
 
 
-def _listed(name, which, generic):
+def _rule_list(name, which, generic):
     return f"write {name}.rule({which!r})([…]) with one function ({_spelled(LEADING[which], generic)}) for each array"

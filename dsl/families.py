@@ -65,7 +65,7 @@ FAMILIES = {
     "linear": linear_family,
     "bilinear": bilinear_family,
 }
-MOST = {elementwise_family: 3, reduction_family: 1, linear_family: 3, bilinear_family: 2}  # arrays of an operation
+ARITIES = {elementwise_family: 3, reduction_family: 1, linear_family: 3, bilinear_family: 2}  # arrays of an operation
 ALWAYS = (reduction_family, bilinear_family)  # whose operations all have as many
 
 
@@ -91,7 +91,7 @@ def claim(family: Any, *types: type) -> Callable[[F], F]:
 
     def register(method):
         _check_method(family, types, method)
-        for n in range(len(types), MOST[family] + 1):
+        for n in range(len(types), ARITIES[family] + 1):
             for signature in itertools.product((*types, Array), repeat=n):
                 if set(types) <= set(signature):
                     family.generic.add(method, (object, *signature))
@@ -102,10 +102,12 @@ def claim(family: Any, *types: type) -> Callable[[F], F]:
 
 def _check_claim(family, types):
     """Raises RegistrationError for a claim that no call could reach."""
-    if family not in MOST:
+    if family not in ARITIES:
         name = getattr(family, "__qualname__", repr(family))
         own = f"write @{name}.method for one operation, or name" if hasattr(family, "generic") else "it takes"
-        raise RegistrationError(f"claim: {name} is no family of operations; {own} one of {', '.join(f.__name__ for f in MOST)}")
+        raise RegistrationError(
+            f"claim: {name} is no family of operations; {own} one of {', '.join(f.__name__ for f in ARITIES)}"
+        )
     wrong = [t for t in types if not (isinstance(t, type) and issubclass(t, Container))]
     if wrong or not types:
         shown = ", ".join(type_name(t) if isinstance(t, type) else repr(t) for t in wrong) or "nothing"
@@ -121,14 +123,14 @@ def _check_method(family, types, method):
         parameters = list(inspect.signature(method).parameters.values())
     except (TypeError, ValueError):
         return  # as `declared` says
-    kinds, fixed = {p.kind for p in parameters}, len(types) == MOST[family] or family in ALWAYS
+    kinds, fixed = {p.kind for p in parameters}, len(types) == ARITIES[family] or family in ALWAYS
     lacking = [] if fixed or inspect.Parameter.VAR_POSITIONAL in kinds else ["*xs"]
     lacking += [] if inspect.Parameter.VAR_KEYWORD in kinds else ["**params"]
     if lacking:
         name = getattr(method, "__name__", repr(method))
         raise RegistrationError(
             f"claim: {name} does not take {' and '.join(lacking)}, but it stands for every operation of {family.__name__}, "
-            f"of up to {MOST[family]} arrays and with parameters; write `def {name}(op, *xs, **params)`"
+            f"of up to {ARITIES[family]} arrays and with parameters; write `def {name}(op, *xs, **params)`"
         )
 
 

@@ -9,12 +9,14 @@ from ..dispatch import DTypeError
 from .dtypes import DTYPES, LETTERS, isdtype
 
 CAPABILITIES = MappingProxyType({"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64})
-DEFAULTS = MappingProxyType({
-    "real floating": np.dtype("float64"),
-    "complex floating": np.dtype("complex128"),
-    "integral": np.dtype(np.int_),
-    "indexing": np.dtype(np.intp),
-})
+DEFAULTS = MappingProxyType(
+    {
+        "real floating": np.dtype("float64"),
+        "complex floating": np.dtype("complex128"),
+        "integral": np.dtype(np.int_),
+        "indexing": np.dtype(np.intp),
+    }
+)
 
 
 class NamespaceInfo:

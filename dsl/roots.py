@@ -11,7 +11,7 @@ from ..dispatch import Layer, open_runs, snapshot
 from .avals import is_number
 from .card import operations
 
-FEW = 64  # steps that are compared to find out whether two roots are the same
+MAX_COMPARED_STEPS = 64  # steps that are compared to find out whether two roots are the same
 
 
 class Root:
@@ -51,7 +51,7 @@ class Root:
 
     def same(self, other):
         """Return whether two roots are of the same number, made in the same way."""
-        return _alike(self, other, [FEW], [run for run in open_runs() if run.records])
+        return _alike(self, other, [MAX_COMPARED_STEPS], [run for run in open_runs() if run.records])
 
 
 def _viewed(root, *others, view, **params):

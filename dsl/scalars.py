@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..dispatch.annotations import AnyArray, P
     from .card import Operation
 
-LETTERS = "xyzuvw"
+ARGUMENT_NAMES = "xyzuvw"
 
 
 @overload
@@ -83,7 +83,7 @@ def _operation(function, partials, name, vectorized, facts, module):
     op = elementwise(partials=partials, kernel=None, **facts)(prototype)
     if vectorized is None:
         vectorized = isinstance(function, np.ufunc) or getattr(function, "otypes", None) is not None
-    kernel = (lambda *xs: function(*xs)) if vectorized else _each(getattr(function, "pyfunc", function))
+    kernel = (lambda *xs: function(*xs)) if vectorized else _by_element(getattr(function, "pyfunc", function))
     kernel.__wrapped__ = getattr(function, "pyfunc", function)
     op.generic.add(kernel, (HostArray,) * len(partials))
     if isinstance(function, np.ufunc):
@@ -120,11 +120,11 @@ def _names(function, count):
     except (TypeError, ValueError):
         own = []
     if len(own) < count or isinstance(function, np.ufunc):
-        return list(LETTERS[:count]) if count <= len(LETTERS) else [f"x{i}" for i in range(count)]
+        return list(ARGUMENT_NAMES[:count]) if count <= len(ARGUMENT_NAMES) else [f"x{i}" for i in range(count)]
     return own[:count]
 
 
-def _each(function):
+def _by_element(function):
     """A function of Python numbers, element by element, in the dtype of the arguments (whole numbers: float64)."""
 
     def kernel(*xs):

@@ -9,4 +9,4 @@ from .pmap import pmap
 
 __all__ = ["CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "RankError", "pmap", "world"]
 
-early_exit.install()
+early_exit.install_early_exit()

@@ -2,7 +2,7 @@
 
 Ranks run the same program on different lanes, so at one collective a rank may hold a plain number where another holds
 a value that a transformation around the map follows (`psum(w * x if x > 0 else 0.0)`). The rules of the collectives
-communicate too, so all ranks must then follow it: `alike` exchanges the layers and lifts the value to those of any
+communicate too, so all ranks must then follow it: `unified` exchanges the layers and lifts the value to those of any
 rank.
 
 Nor does a rank know what the lanes of the others have answered Python, on which it depends whether the result of a
@@ -34,7 +34,7 @@ CALLED = " called at "  # before the line that calls a collective, in the place 
 NAMES = {"ReverseRun": "a derivative backwards", "ForwardRun": "a derivative forwards", "SeriesRun": "a Taylor series",
          "PatternRun": "a sparsity pattern", "LanesRun": "a map", "TraceRun": "a trace", "JitRun": "jit",
          "TapeRun": "a tape", "VariableRun": "variables"}  # fmt: skip
-KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Series, Taped, Traced)}
+LAYER_KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Series, Taped, Traced)}
 
 
 def meet(blocks, place, detail=None):
@@ -53,8 +53,8 @@ def meet(blocks, place, detail=None):
         raise axis.failure
     mine = (place, detail, OUTSIDE if axis is None else axis.way())
     comm = blocks.comm
-    alike = comm.same(repr(mine).encode(), label=blocks.name, told=place)
-    found = [mine] if alike else comm.gather_objects(mine, label=blocks.name)
+    unified = comm.same(repr(mine).encode(), label=blocks.name, told=place)
+    found = [mine] if unified else comm.gather_objects(mine, label=blocks.name)
     try:
         _raise_for_all(blocks, found, place)
     except BaseException as error:
@@ -69,8 +69,10 @@ def _raise_for_all(blocks, found, place):
     for rank, (there, detail, _) in enumerate(found):
         if there == "error" and place != "error":
             kind, message = detail
-            raise LaneSplitError(message) if kind == "LaneSplitError" else CollectiveError(
-                f"{blocks.name}: rank {rank} raised {kind}: {message}"
+            raise (
+                LaneSplitError(message)
+                if kind == "LaneSplitError"
+                else CollectiveError(f"{blocks.name}: rank {rank} raised {kind}: {message}")
             )
     if place == "error":
         return  # its own error goes on
@@ -116,13 +118,13 @@ def transformations(kinds):
     return ", in it ".join([NAMES.get(kind) or kind for _, kind in kinds]) or "none"
 
 
-def alike(blocks, place, x, lanes=False):
+def unified(blocks, place, x, lanes=False):
     """x with the layers that the value has on any rank, and a Python number in the dtype of the others.
 
     lanes: x holds lanes along axis 0, whose number may differ between ranks. All ranks call it.
     Raises LaneSplitError for different shapes, dtypes or kinds of transformations around.
     """
-    detail = (layers(x), shape_of(x)[int(lanes) :], *_dtype(x))
+    detail = (layers(x), shape_of(x)[int(lanes) :], *_dtype_text(x))
     found = meet(blocks, place, (kinds_around(), *detail))
     followed = {depth for _, each, *_ in found for depth, _ in each}
     if len({tuple([pair for pair in kinds if pair[0] in followed]) for kinds, *_ in found}) > 1:
@@ -159,7 +161,7 @@ def _fail(blocks, message):
     raise error
 
 
-def _dtype(x):
+def _dtype_text(x):
     """The dtype as text, and whether it is a number's, which follows the others: then the least that holds it."""
     return (np.min_scalar_type(x).str, True) if is_number(x) else (str(dtype_of(x)), False)
 
@@ -172,7 +174,7 @@ def lifted(x, wanted):
     cls = type(x)
     if not isinstance(x, Layer) or cls.depth != depth:
         below = lifted(np.asarray(x)[()] if is_number(x) else x, rest)
-        return _wrapped(below, KINDS[kind], run_at(depth)) if kind in KINDS else run_at(depth).constant(below)
+        return _wrapped(below, LAYER_KINDS[kind], run_at(depth)) if kind in LAYER_KINDS else run_at(depth).constant(below)
     if isinstance(x, Traced):
         return x
     below = lifted(x.below, rest)

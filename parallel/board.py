@@ -2,16 +2,23 @@
 
 When a rank does not come, the others can read what it last did without its help: no message has to be answered.
 """
+
 import struct
 import time
 
-ROW_BYTES = 512
-_HEAD = struct.Struct("=Bdqq")   # state, time of the last change, number of the collective, length of the text
+RECORD_BYTES = 512
+_HEAD = struct.Struct("=Bdqq")  # state, time of the last change, number of the collective, length of the text
 _STATE = struct.Struct("=Bd")
 
 STARTED, INSIDE, LEFT, FINISHED, RAISED, REPORTED = range(6)
-_WORDS = {STARTED: "has started, made no collective yet,", INSIDE: "waits in", LEFT: "has left",
-          FINISHED: "has finished its program", RAISED: "has raised", REPORTED: "has raised"}
+_WORDS = {
+    STARTED: "has started, made no collective yet,",
+    INSIDE: "waits in",
+    LEFT: "has left",
+    FINISHED: "has finished its program",
+    RAISED: "has raised",
+    REPORTED: "has raised",
+}
 
 
 class Board:
@@ -23,18 +30,20 @@ class Board:
 
     def __init__(self, MPI, comm):
         self.rank = comm.Get_rank()
-        self._rows = {self.rank: memoryview(bytearray(ROW_BYTES))}
+        self._rows = {self.rank: memoryview(bytearray(RECORD_BYTES))}
         node = comm.Split_type(MPI.COMM_TYPE_SHARED)
         try:
-            self._window = MPI.Win.Allocate_shared(ROW_BYTES, 1, comm=node)
-            rows = {rank: memoryview(self._window.Shared_query(place)[0]).cast("B")
-                    for place, rank in enumerate(node.allgather(self.rank))}
+            self._window = MPI.Win.Allocate_shared(RECORD_BYTES, 1, comm=node)
+            rows = {
+                rank: memoryview(self._window.Shared_query(place)[0]).cast("B")
+                for place, rank in enumerate(node.allgather(self.rank))
+            }
         except (MPI.Exception, NotImplementedError):
             rows = {}
         self._rows.update(rows)
         self._row = self._rows[self.rank]
         self.post(STARTED, 0, b"")
-        node.Barrier()   # no rank reads a row before its owner has written it
+        node.Barrier()  # no rank reads a row before its owner has written it
 
     @property
     def ranks(self):
@@ -42,8 +51,8 @@ class Board:
 
     def post(self, state, number, text):
         """Write the own row: `text` (bytes) describes collective `number`; cut to the length of the row."""
-        text = text[:ROW_BYTES - _HEAD.size]
-        self._row[_HEAD.size:_HEAD.size + len(text)] = text
+        text = text[: RECORD_BYTES - _HEAD.size]
+        self._row[_HEAD.size : _HEAD.size + len(text)] = text
         _HEAD.pack_into(self._row, 0, state, time.time(), number, len(text))
 
     def post_state(self, state):
@@ -56,7 +65,7 @@ class Board:
         if row is None:
             return None
         state, written, number, length = _HEAD.unpack_from(row)
-        text = bytes(row[_HEAD.size:_HEAD.size + length]).decode("utf-8", "replace")
+        text = bytes(row[_HEAD.size : _HEAD.size + length]).decode("utf-8", "replace")
         return state, max(0.0, time.time() - written), number, text
 
     def describe(self, rank):

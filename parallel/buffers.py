@@ -3,6 +3,7 @@
 MPI libraries disagree on bool, NaN, float16 and complex, and transpose Fortran order silently; one table here
 decides for all of them.
 """
+
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -18,8 +19,10 @@ def host_array(x, operation):
         raise TypeError(f"{operation}: a masked array would lose its mask; send x.filled(...) and x.mask")
     a = np.asarray(x)
     if a.dtype.kind not in "biufc":
-        raise TypeError(f"{operation}: dtype {a.dtype} cannot be sent (shape {a.shape}); bool, integer, real and "
-                        "complex arrays can: convert it first, or use gather_objects for small control data")
+        raise TypeError(
+            f"{operation}: dtype {a.dtype} cannot be sent (shape {a.shape}); bool, integer, real and "
+            "complex arrays can: convert it first, or use gather_objects for small control data"
+        )
     return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))
 
 
@@ -38,6 +41,7 @@ class Reduction(NamedTuple):
 
     `mpi` names the MPI operation; '' means that the values are gathered and reduced with `fold` on each rank.
     """
+
     mpi: str
     encode: Callable
     decode: Callable
@@ -67,6 +71,7 @@ def reduction(op, dtype, operation):
 def _through(mpi, wire, result):
     def decode(a):
         return a if wire == result else a.astype(result)
+
     return Reduction(mpi, lambda a: np.array(a, dtype=wire, order="C", copy=True), decode)
 
 

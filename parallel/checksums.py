@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dispatch import HostArray, Layer
 
-BLOCK = 1 << 16  # words of 8 bytes whose sums, along the rows and the columns of a square, stand for them
+BLOCK_WORDS = 1 << 16  # words of 8 bytes whose sums, along the rows and the columns of a square, stand for them
 
 
 def checksum(x):
@@ -25,8 +25,8 @@ def checksum(x):
 
 def _of_bytes(a, start):
     """A checksum of all bytes that depends on their order: of large arrays by sums, which are as fast as memory."""
-    whole = len(a) // (8 * BLOCK) * 8 * BLOCK
-    squares = a[:whole].view(np.uint64).reshape(-1, 1 << 8, BLOCK >> 8)
+    whole = len(a) // (8 * BLOCK_WORDS) * 8 * BLOCK_WORDS
+    squares = a[:whole].view(np.uint64).reshape(-1, 1 << 8, BLOCK_WORDS >> 8)
     for square in squares:
         start = zlib.crc32(square.sum(axis=0), zlib.crc32(square.sum(axis=1), start))
     return zlib.crc32(a[whole:], start)

@@ -18,7 +18,7 @@ from ..dsl import Traced
 from ..dsl.jit.wrapper import Jitted
 from ..dsl.layers.tracing import TraceRun
 
-DEPTH = 12  # steps from the function within which a value is found: a closure may lead to the whole program
+MAX_STEPS = 12  # steps from the function within which a value is found: a closure may lead to the whole program
 _OPAQUE = (types.ModuleType, type, types.BuiltinFunctionType, str, bytes)
 
 
@@ -91,7 +91,7 @@ class _Substitution:
         return made
 
 
-def _reads(x, seen=None, depth=DEPTH):
+def _reads(x, seen=None, depth=MAX_STEPS):
     """Return whether a layer value can be reached from x."""
     seen = set() if seen is None else seen
     if isinstance(x, Layer):
@@ -99,10 +99,10 @@ def _reads(x, seen=None, depth=DEPTH):
     if id(x) in seen or not depth:
         return False
     seen.add(id(x))
-    return any(_reads(part, seen, depth - 1) for part in _parts(x))
+    return any(_reads(part, seen, depth - 1) for part in _contents(x))
 
 
-def _parts(x):
+def _contents(x):
     if x is None or isinstance(x, _OPAQUE):
         return ()
     if isinstance(x, types.FunctionType):

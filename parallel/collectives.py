@@ -22,7 +22,7 @@ from ..dispatch import HostArray, Layer
 from ..dsl import moveaxis, opaque
 from ..dsl.avals import Aval, is_number
 from ..dsl.ops.create import zeros_like
-from .agreement import alike
+from .agreement import unified
 from .dependence import joined, united
 
 
@@ -82,12 +82,12 @@ def gather(x, blocks, place="a derivative"):
 
     x: this rank's block, empty for a rank without lanes. place: what it is for, in messages.
     """
-    return rank_gather(alike(blocks, place, x, lanes=True), blocks=blocks)
+    return rank_gather(unified(blocks, place, x, lanes=True), blocks=blocks)
 
 
 def total(x, blocks, place="a derivative"):
     """The sum of x over the ranks: invariant; small integers and booleans are summed as NumPy's sum does."""
-    x = alike(blocks, place, x)
+    x = unified(blocks, place, x)
     y = rank_sum(x, blocks=blocks)
     return y.item() if is_number(x) else y
 
@@ -179,9 +179,7 @@ rank_first.rule("depends")(lambda x, *, blocks: x)
 
 # lanes around the map: axis 0 is theirs, the blocks lie along axis 1
 for along in (rank_split, rank_gather):
-    along.rule("batch")(
-        lambda size, xs, batched, op=along, **params: moveaxis(op(moveaxis(xs[0], 1, 0), **params), 0, 1)
-    )
+    along.rule("batch")(lambda size, xs, batched, op=along, **params: moveaxis(op(moveaxis(xs[0], 1, 0), **params), 0, 1))
 for whole in (rank_sum, rank_vary, rank_first):
     whole.rule("batch")(lambda size, xs, batched, op=whole, **params: op(xs[0], **params))
 

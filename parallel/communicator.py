@@ -128,8 +128,9 @@ class Communicator:
         """
         sent = private_copy(host_array(x, "exchange"))
         received = np.zeros_like(sent)
-        source, dest = (None if r is None else self._rank_number(r, f"exchange: {name}")
-                        for r, name in ((source, "source"), (dest, "dest")))
+        source, dest = (
+            None if r is None else self._rank_number(r, f"exchange: {name}") for r, name in ((source, "source"), (dest, "dest"))
+        )
         signature = Signature("exchange", sent.shape, sent.dtype, label=label)
         self._link.run(signature, self._link.exchange, carrier(sent), carrier(received), source, dest)
         return received
@@ -169,8 +170,7 @@ class Communicator:
     def _one_block_per_rank(self, x, operation):
         a = host_array(x, operation)
         if a.ndim == 0 or a.shape[0] != self.size:
-            raise ValueError(f"{operation}: axis 0 of shape {a.shape} must have one block for each of the "
-                             f"{self.size} ranks")
+            raise ValueError(f"{operation}: axis 0 of shape {a.shape} must have one block for each of the {self.size} ranks")
         return a
 
     def _rank_number(self, rank, what):
@@ -218,7 +218,7 @@ def _make_link():
         return OneProcess(library)
     everyone = MPI.COMM_WORLD
     hooks = ExitHooks(everyone)
-    if not wait(everyone.Ibarrier(), deadline + START_SECONDS):   # the calls below block: come to them together
+    if not wait(everyone.Ibarrier(), deadline + START_SECONDS):  # the calls below block: come to them together
         raise CollectiveTimeout(f"world(): some of the {size} ranks did not call it within {deadline:g} s")
     guard = Guard(MPI, everyone.Dup(), Board(MPI, everyone))
     hooks.guard = guard

@@ -11,7 +11,7 @@ from ..ad.sparsity import patterns
 
 def joined(x, blocks):
     """A value with the sets of the blocks of all ranks, one after the other."""
-    counts, columns = _pairs(x)
+    counts, columns = _encoded_sets(x)
     counts = blocks.comm.allgatherv(counts, label=blocks.name)
     columns = blocks.comm.allgatherv(columns, label=blocks.name)
     starts = np.concatenate([[0], np.cumsum(counts, dtype=patterns.ELEMENT)])
@@ -20,7 +20,7 @@ def joined(x, blocks):
 
 def united(x, blocks):
     """A value whose elements depend on what they depend on on any rank."""
-    counts, columns = _pairs(x)
+    counts, columns = _encoded_sets(x)
     pairs = np.repeat(np.arange(len(counts)), counts) * x.run.columns + columns
     pairs = np.unique(blocks.comm.allgatherv(pairs, label=blocks.name))
     elements, columns = np.divmod(pairs, max(x.run.columns, 1))
@@ -28,7 +28,7 @@ def united(x, blocks):
     return _depending(x, patterns.csr(columns, starts, (len(counts), x.run.columns)))
 
 
-def _pairs(x):
+def _encoded_sets(x):
     """The number of inputs of each element, and the inputs, element after element."""
     if x.sets is None:
         return np.zeros(x.size, patterns.ELEMENT), np.zeros(0, patterns.ELEMENT)

@@ -17,10 +17,10 @@ from . import early_exit
 from .errors import CollectiveError, CollectiveTimeout
 from .guard import call_site
 
-GRACE = 0.3           # seconds between a report and the end of the job: lets the other ranks report and output drain
-STAGGER = 0.05        # the same error on several ranks: lower ranks print first, the others then need one line
-NO_TRACEBACK_STAGGER = 0.15   # a rank at its end has no traceback: ranks that have one print first
-_NO_USABLE_STREAM = suppress(AttributeError, OSError, ValueError)   # None or closed: the exit status still tells
+GRACE = 0.3  # seconds between a report and the end of the job: lets the other ranks report and output drain
+STAGGER = 0.05  # the same error on several ranks: lower ranks print first, the others then need one line
+NO_TRACEBACK_STAGGER = 0.15  # a rank at its end has no traceback: ranks that have one print first
+_NO_USABLE_STREAM = suppress(AttributeError, OSError, ValueError)  # None or closed: the exit status still tells
 
 
 class ExitHooks:
@@ -91,13 +91,13 @@ class ExitHooks:
         """One write with the full traceback, or one line where another rank has printed the same error."""
         headline = "".join(traceback.format_exception_only(kind, error)).splitlines()[0]
         if self._printed_elsewhere(headline, STAGGER if trace else NO_TRACEBACK_STAGGER):
-            _write(f"{self._head}{headline} (the full message is another rank's)\n")
+            _write_stderr(f"{self._head}{headline} (the full message is another rank's)\n")
         elif trace is None:
-            _write(self._head + "".join(traceback.format_exception_only(kind, error)))
+            _write_stderr(self._head + "".join(traceback.format_exception_only(kind, error)))
         elif self._previous is sys.__excepthook__:
-            _write(self._head + "".join(traceback.format_exception(kind, error, trace)))
+            _write_stderr(self._head + "".join(traceback.format_exception(kind, error, trace)))
         else:
-            _write(f"{self._head}{headline}\n")
+            _write_stderr(f"{self._head}{headline}\n")
             self._previous(kind, error, trace)
 
     def _printed_elsewhere(self, headline, patience):
@@ -109,8 +109,12 @@ class ExitHooks:
             time.sleep(patience)
         for rank in board.ranks:
             state, _, _, other = board.read(rank)
-            if rank != board.rank and text.startswith(other.encode()) and other and (
-                    state == boards.REPORTED or state == boards.RAISED and rank < board.rank):
+            if (
+                rank != board.rank
+                and text.startswith(other.encode())
+                and other
+                and (state == boards.REPORTED or state == boards.RAISED and rank < board.rank)
+            ):
                 return True
         board.post_state(boards.REPORTED)
         return False
@@ -122,7 +126,7 @@ class ExitHooks:
         self._comm.Abort(1)
 
 
-def _write(text):
+def _write_stderr(text):
     with _NO_USABLE_STREAM:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -25,7 +25,7 @@ def marks(f, given):
     found = []
     for name, x in [*enumerate(args), *sorted(kwargs.items())]:
         found += [(f"argument {name}", told(x)), *((f"argument {name}{p}", leaf) for p, leaf in leaves_of(x))]
-    for name, value in _held(f):
+    for name, value in _closure_items(f):
         label = f"the closure variable {name!r}"
         units = tree.leaves(value, is_container)
         found += [(label, told(unit)) for unit in units if is_container(unit)]
@@ -58,10 +58,10 @@ def leaves_of(x):
     return [("", x)] if len(leaves) == 1 and leaves[0] is x else zip(tree.paths(x), leaves, strict=True)
 
 
-def _held(f):
+def _closure_items(f):
     """Pairs (name, value) of what a function itself holds, not of the functions that it calls."""
     if isinstance(f, functools.partial):
-        return [*((f"{i} of partial", x) for i, x in enumerate(f.args)), *sorted(f.keywords.items()), *_held(f.func)]
+        return [*((f"{i} of partial", x) for i, x in enumerate(f.args)), *sorted(f.keywords.items()), *_closure_items(f.func)]
     f = f.__func__ if isinstance(f, types.MethodType) else f
     if not isinstance(f, types.FunctionType):
         return []

@@ -2,6 +2,7 @@
 
 MPI itself checks nothing across ranks: a sum met by a maximum, or float64 by int64, gives numbers and exit status 0.
 """
+
 import os
 import sys
 import threading
@@ -21,13 +22,14 @@ _CACHED_SIGNATURES = 4096
 
 class Signature(NamedTuple):
     """The facts that all ranks must have in common before a collective moves data."""
+
     operation: str
     shape: tuple = ()
     dtype: np.dtype | None = None
     reduction: str = ""
     root: int = -1
     label: str = ""
-    place: str = ""   # where it is called, compared under POLYAD_COLLECTIVE_CHECK=strict
+    place: str = ""  # where it is called, compared under POLYAD_COLLECTIVE_CHECK=strict
 
     def __str__(self):
         words = self.operation + (f"({self.reduction})" if self.reduction else "")
@@ -35,7 +37,7 @@ class Signature(NamedTuple):
             shape = str(self.shape).replace("-1", "*")
             words += f" of {self.dtype.name} with shape {shape}"
         words += f" from root {self.root}" if self.root >= 0 else ""
-        return words + (f" [{self.label}]" if self.label else "") + _at(self.place)
+        return words + (f" [{self.label}]" if self.label else "") + _at_site(self.place)
 
 
 END = Signature("end of the program")
@@ -72,7 +74,7 @@ class Guard:
     def __init__(self, MPI, control, board):
         self.rank, self.size = control.Get_rank(), control.Get_size()
         self.board = board
-        self.unusable = ""   # why no further collective can be run; the process must then not exit with 0
+        self.unusable = ""  # why no further collective can be run; the process must then not exit with 0
         check = checking()
         self.check, self.strict = check > 0, check > 1
         self.deadline = setting("POLYAD_DEADLINE", "60", float)
@@ -89,8 +91,10 @@ class Guard:
         settings = zlib.crc32(repr((check, self.deadline, self.end_deadline)).encode())
         control.Allreduce(np.array([settings, -settings, 0, 0]), self._received, op=self._minimum)
         if self._received[0] != -self._received[1]:
-            raise CollectiveMismatch("POLYAD_COLLECTIVE_CHECK, POLYAD_DEADLINE or POLYAD_END_DEADLINE differ between the "
-                                     "ranks; set them alike on every node")
+            raise CollectiveMismatch(
+                "POLYAD_COLLECTIVE_CHECK, POLYAD_DEADLINE or POLYAD_END_DEADLINE differ between the "
+                "ranks; set them alike on every node"
+            )
 
     # --- one collective -------------------------------------------------------------------------------------------
 
@@ -152,18 +156,22 @@ class Guard:
     def wait(self, *requests, after: float = 0):
         """Wait for the requests of the collective that runs now; CollectiveTimeout at the deadline. after: seconds that were
         waited already."""
-        self._pending = requests   # a request that is given up still owns its buffers: MPI may write to them later
+        self._pending = requests  # a request that is given up still owns its buffers: MPI may write to them later
         for request in requests:
             if not wait(request, self._limit - after):
                 raise CollectiveTimeout(self._absence())
 
     def _enter(self, signature):
         if self._busy:
-            raise CollectiveError(f"{signature} was called while this thread is still in {self._now}: a finaliser or "
-                                  "a signal handler must not make collectives")
+            raise CollectiveError(
+                f"{signature} was called while this thread is still in {self._now}: a finaliser or "
+                "a signal handler must not make collectives"
+            )
         if self.unusable:
-            raise CollectiveError(f"{signature} cannot be run, the ranks are no longer in step: {self.unusable}; "
-                                  "end this program and start it anew")
+            raise CollectiveError(
+                f"{signature} cannot be run, the ranks are no longer in step: {self.unusable}; "
+                "end this program and start it anew"
+            )
         self._busy, self._now = True, signature
         self.number += 1
         self.board.post(boards.INSIDE, self.number, self._known_form(signature)[1])
@@ -195,12 +203,15 @@ class Guard:
 
     def _difference(self, signature):
         told = f": {self._told}" if signature.operation == "comparison" and self._told else self.ending * (signature is END)
-        shown = f"{signature}{told}" if signature is END or signature.place else f"{signature}{told}{_at(call_site())}"
+        shown = f"{signature}{told}" if signature is END or signature.place else f"{signature}{told}{_at_site(call_site())}"
         calls = self.gather_bytes(shown.encode())
         lines = [f"  rank {rank}: {call.decode()}" for rank, call in enumerate(calls)]
-        return (f"the ranks do not agree on collective {self.number}:\n" + "\n".join(lines)
-                + "\nEvery rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
-                  "branch, a loop count or a shape that depends on the rank")
+        return (
+            f"the ranks do not agree on collective {self.number}:\n"
+            + "\n".join(lines)
+            + "\nEvery rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
+            "branch, a loop count or a shape that depends on the rank"
+        )
 
     def _absence(self):
         head = f"{self._now}, collective {self.number}"
@@ -213,18 +224,27 @@ class Guard:
             head += f": not complete within {self._limit:g} s; absent may be {_ranks(unknown)}"
         else:
             head += f": all ranks came, but the data did not arrive within {self._limit:g} s"
-        return (head + "\n" + self._states(absent or unknown or list(rows))
-                + f"\nIf that rank was only slow, raise POLYAD_{'END_' * (self._now is END)}DEADLINE (seconds); else "
-                  "look where it stopped")
+        return (
+            head
+            + "\n"
+            + self._states(absent or unknown or list(rows))
+            + f"\nIf that rank was only slow, raise POLYAD_{'END_' * (self._now is END)}DEADLINE (seconds); else "
+            "look where it stopped"
+        )
 
     def _say_who_is_awaited(self):
-        others = [rank for rank in range(self.size)
-                  if not (row := self.board.read(rank)) or row[0] != boards.FINISHED]
+        others = [rank for rank in range(self.size) if not (row := self.board.read(rank)) or row[0] != boards.FINISHED]
         limit = self.end_deadline
-        patience = (f"the job is ended {limit:g} s after this program" if limit < float("inf") else
-                    "there is no limit to that: set POLYAD_END_DEADLINE (seconds) for one")
-        sys.stderr.write(f"[rank {self.rank}/{self.size}] has finished and waits for {_ranks(others)}:\n"
-                         + self._states(others) + f"\n{patience}\n")
+        patience = (
+            f"the job is ended {limit:g} s after this program"
+            if limit < float("inf")
+            else "there is no limit to that: set POLYAD_END_DEADLINE (seconds) for one"
+        )
+        sys.stderr.write(
+            f"[rank {self.rank}/{self.size}] has finished and waits for {_ranks(others)}:\n"
+            + self._states(others)
+            + f"\n{patience}\n"
+        )
         sys.stderr.flush()
 
     def _states(self, ranks):
@@ -244,7 +264,7 @@ class Guard:
         joined = np.empty(int(lengths.sum()), np.uint8)
         self.wait(self.control.Iallgatherv(np.frombuffer(payload, np.uint8), [joined, lengths.tolist()]))
         ends = np.cumsum(lengths)
-        return [joined[end - length:end].tobytes() for end, length in zip(ends, lengths)]
+        return [joined[end - length : end].tobytes() for end, length in zip(ends, lengths)]
 
 
 def _ranks(ranks):
@@ -259,5 +279,5 @@ def call_site():
     return "" if place is None else f"{os.path.basename(place[0])}:{place[1]}"
 
 
-def _at(site):
+def _at_site(site):
     return f" at {site}" if site else ""

@@ -2,6 +2,7 @@
 
 The wrong mpiexec, or a missing mpi4py, gives n worlds of one rank: each works on everything and exits with 0.
 """
+
 import atexit
 import faulthandler
 import os
@@ -10,7 +11,7 @@ import sys
 
 from .launched_process import is_child
 
-START_SECONDS = 10   # a busy machine: 0.2 s (MPICH) and 1.3 s (Open MPI) were measured on a quiet one
+START_SECONDS = 10  # a busy machine: 0.2 s (MPICH) and 1.3 s (Open MPI) were measured on a quiet one
 _LAUNCHERS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 
 
@@ -20,7 +21,7 @@ def launched_size():
     if is_child():
         return 1, ""
     names: list[str] = list(_LAUNCHERS)
-    if "SLURM_PROCID" in os.environ and "SLURM_STEP_ID" in os.environ:   # else a batch script, not a started rank
+    if "SLURM_PROCID" in os.environ and "SLURM_STEP_ID" in os.environ:  # else a batch script, not a started rank
         names.append("SLURM_NTASKS")
     for name in names:
         text = os.environ.get(name, "")
@@ -64,15 +65,16 @@ def load_mpi(deadline):
         faulthandler.dump_traceback_later(deadline + START_SECONDS, exit=True, file=2)
     try:
         return _wait_for_all_processes_to_start_mpi(), ""
-    except (ImportError, RuntimeError) as error:   # RuntimeError: mpi4py is there, but no MPI library
+    except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is there, but no MPI library
         return None, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'}"
     finally:
         if guarded:
             faulthandler.cancel_dump_traceback_later()
 
 
-def _wait_for_all_processes_to_start_mpi():   # the name is what the traceback at the deadline shows
+def _wait_for_all_processes_to_start_mpi():  # the name is what the traceback at the deadline shows
     from mpi4py import MPI
+
     return MPI
 
 
@@ -84,7 +86,8 @@ def require_fitting_launch(size, library):
     raise RuntimeError(
         f"the launcher started {announced} processes ({variable}={announced}), but this world has 1 rank "
         f"({library}): each process would work alone on everything. Install mpi4py and an MPI library into "
-        f"{sys.prefix} (pip install mpi4py mpich) and start with the mpiexec that belongs to that library")
+        f"{sys.prefix} (pip install mpi4py mpich) and start with the mpiexec that belongs to that library"
+    )
 
 
 def library_name(MPI):

@@ -152,8 +152,7 @@ class RankAxis(Axis):
         if self.blocks.comm.checked:
             self._check_inputs(f, inputs, out_axes)
         inputs.units = [
-            self._lanes(x) if mapped else tree.map(self._vary, x)
-            for x, mapped in zip(inputs.units, inputs.mapped, strict=True)
+            self._lanes(x) if mapped else tree.map(self._vary, x) for x, mapped in zip(inputs.units, inputs.mapped, strict=True)
         ]
         f = substituted(f, self._vary) if self.watch else f
         self.watch.start()

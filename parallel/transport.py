@@ -2,6 +2,7 @@
 
 The collectives above are written once; everything that differs with and without MPI is here.
 """
+
 import contextlib
 import math
 
@@ -98,12 +99,14 @@ class MPILink:
         self._wait(self._comm.Ireduce_scatter_block(sent, received, op=self._MPI.SUM))
 
     def exchange(self, sent, received, source, dest):
-        if self._guard.check:   # an unpaired message would be taken for the next exchange's
+        if self._guard.check:  # an unpaired message would be taken for the next exchange's
             pairs = self._guard.gather_numbers(*(-1 if r is None else r for r in (source, dest)))
             require_pairs([tuple(None if r < 0 else r for r in pair) for pair in pairs.tolist()])
         null = self._MPI.PROC_NULL
-        self._wait(self._comm.Irecv(received, source=null if source is None else source),
-                   self._comm.Isend(sent, dest=null if dest is None else dest))
+        self._wait(
+            self._comm.Irecv(received, source=null if source is None else source),
+            self._comm.Isend(sent, dest=null if dest is None else dest),
+        )
 
     def barrier(self):
         self._wait(self._comm.Ibarrier())
@@ -112,9 +115,17 @@ class MPILink:
 def require_pairs(pairs):
     """CollectiveMismatch unless each rank's dest has that rank as its source, and the reverse."""
     size = len(pairs)
-    wrong = [f"  rank {rank}: source {source}, dest {dest}" for rank, (source, dest) in enumerate(pairs)
-             if dest is not None and not (0 <= dest < size and pairs[dest][0] == rank)
-             or source is not None and not (0 <= source < size and pairs[source][1] == rank)]
+    wrong = [
+        f"  rank {rank}: source {source}, dest {dest}"
+        for rank, (source, dest) in enumerate(pairs)
+        if dest is not None
+        and not (0 <= dest < size and pairs[dest][0] == rank)
+        or source is not None
+        and not (0 <= source < size and pairs[source][1] == rank)
+    ]
     if wrong:
-        raise CollectiveMismatch("exchange: the sources and dests of these ranks are not paired:\n" + "\n".join(wrong)
-                                 + "\nFor each rank r with dest d, rank d needs source r")
+        raise CollectiveMismatch(
+            "exchange: the sources and dests of these ranks are not paired:\n"
+            + "\n".join(wrong)
+            + "\nFor each rank r with dest d, rank d needs source r"
+        )

@@ -2,12 +2,13 @@
 
 A blocking MPI call cannot be given up: a rank whose peer never comes would hang for ever and say nothing.
 """
+
 import os
 import time
 
-SPINS = 20           # pure polling: what a small message between two running ranks needs
+SPINS = 20  # pure polling: what a small message between two running ranks needs
 YIELD_SECONDS = 0.02  # polling that lets other ranks of the same core run: without it 4 ranks on 2 cores take 9 ms
-SHORT_SLEEP = 1e-4   # afterwards the peer is computing, not communicating: give the core away
+SHORT_SLEEP = 1e-4  # afterwards the peer is computing, not communicating: give the core away
 LONG_SLEEP = 2e-3
 
 _yield_core = getattr(os, "sched_yield", lambda: time.sleep(0))

@@ -27,7 +27,7 @@ def _by_numpy(x):
 
 
 # functions of one array of four numbers
-FUNCTIONS = {
+SAMPLES = {
     "operations": lambda x: dsl.sum(dsl.exp(x) * x, axis=0, keepdims=True),
     "NumPy code": _by_numpy,
     "x[i] = v": _writes,
@@ -65,16 +65,16 @@ def check_transformation(transform, *, functions=(), seed=0):
     >>> check_transformation(lambda f: lambda x: f(x))
     """
     x = np.random.default_rng(seed).uniform(0.2, 0.9, 4)
-    named = {**FUNCTIONS, **{f"functions[{i}]": f for i, f in enumerate(functions)}}
+    named = {**SAMPLES, **{f"functions[{i}]": f for i, f in enumerate(functions)}}
     with densify("allow"), np.errstate(all="ignore"):
         for name, f in named.items():
             with naming(name):
-                _same(transform(f), f, x)
+                _check_same(transform(f), f, x)
                 _among_others(transform, f, x)
         _ends(transform, x)
 
 
-def _same(found, f, x, **tolerance):
+def _check_same(found, f, x, **tolerance):
     """Two functions give the same at x: structure, dtypes, values, and no value of a transformation."""
     before = x.copy()
     y, expected = found(x), f(before.copy())
@@ -96,25 +96,25 @@ def _among_others(transform, f, x):
         with naming(how):
             g = nested(f)
             for _ in range(2):  # a compiled function may be another one at its second call
-                _same(g, f, x, rtol=1e-9)
+                _check_same(g, f, x, rtol=1e-9)
     near = np.stack([x, 0.5 * x, x[::-1]])
     with naming("inside vmap"):
-        _same(vmap(transform(f)), vmap(f), near, rtol=1e-9)
+        _check_same(vmap(transform(f)), vmap(f), near, rtol=1e-9)
     with naming("around vmap"):
-        _same(transform(vmap(f)), vmap(f), near, rtol=1e-9)
-    number = lambda f: lambda x: _number(f(x))
+        _check_same(transform(vmap(f)), vmap(f), near, rtol=1e-9)
+    number = lambda f: lambda x: _sum_of_squares(f(x))
     if not isa(number(f)(x), float):
         return
     for how, derivative in {
         "grad": grad, "jvp": lambda f: lambda x: jvp(f, (x,), (np.ones(4),)), "hessian": hessian,
     }.items():  # fmt: skip
         with naming(f"inside {how}"):
-            _same(derivative(number(transform(f))), derivative(number(f)), x, rtol=1e-9, atol=1e-12)
+            _check_same(derivative(number(transform(f))), derivative(number(f)), x, rtol=1e-9, atol=1e-12)
         with naming(f"around {how}"):
-            _same(transform(derivative(number(f))), derivative(number(f)), x, rtol=1e-9, atol=1e-12)
+            _check_same(transform(derivative(number(f))), derivative(number(f)), x, rtol=1e-9, atol=1e-12)
 
 
-def _number(result):
+def _sum_of_squares(result):
     """One number made of all floating parts of a result."""
     parts = [leaf for leaf in tree.leaves(result) if dtype_of(leaf).kind == "f"]
     total = 0.0

@@ -134,7 +134,7 @@ def become(request):
         os.dup2(given, place)
     np.random.seed()
     launched_process._imported_by = os.getpid()
-    early_exit.install()
+    early_exit.install_early_exit()
     waiting.YIELD_SECONDS = 0.0  # the cores are shared with other ranks and tests: who waits sleeps
     run(request["script"])
 

@@ -37,8 +37,8 @@ from ..styles.variables import variables_run
 from ..taylor.series import SeriesRun
 from .policies import everything
 from .recompute import Fold, TapeFold, VariableFold, layers_in, without
-from .reenter import Moment, apart
-from .saved import SAME, KeepingRun
+from .reenter import Moment, separate_store
+from .saved import MUST_REPEAT, KeepingRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ class Recomputed:
             self.deepest = None  # nothing happens on that tape until the program of the trace is run
         self.keeping = self._keeping()
         self.around = [(keeping, keeping.count) for keeping in at_work.get() if not keeping.again and not keeping.passive]
-        with self.effects, apart():
+        with self.effects, separate_store():
             results = self._run(self.args, self.keeping)
             for fold in folds:
                 results = fold.folded(results)
@@ -145,8 +145,8 @@ class Recomputed:
         args, kwargs = given if keeping is None else tree.map(keeping.below, given)
         with nullcontext() if keeping is None else keeping.working():
             y = self.f(*args, **kwargs)
-        if given is self.args and not all(map(_same, tree.leaves(given), tree.leaves(self.given))):
-            raise MutationError(f"{self.name}: the function changed one of its arguments; {SAME}")
+        if given is self.args and not all(map(_unchanged, tree.leaves(given), tree.leaves(self.given))):
+            raise MutationError(f"{self.name}: the function changed one of its arguments; {MUST_REPEAT}")
         others = [around.since(count) for around, count in self.around]
         if keeping is None:
             return y, {}, others
@@ -167,7 +167,7 @@ def _reads_on(run):
     return not run.of_values or isinstance(run, SeriesRun) and run.growing or isinstance(run, TraceRun) and run.answers
 
 
-def _same(x, given):
+def _unchanged(x, given):
     """Return whether a value is what it was."""
     return not isinstance(x, Layer) or all(getattr(x, name) is getattr(given, name, None) for name in x.state)
 

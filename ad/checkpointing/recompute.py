@@ -14,7 +14,7 @@ from ..reverse.tape import Reverse, ReverseRun
 from ..styles.variable_nodes import entry_of, number_of, recording
 from ..subgraphs import ancestors, parents, portion
 from .reenter import surrounded
-from .saved import SAME, Kept
+from .saved import MUST_REPEAT, Kept
 
 
 class Fold:
@@ -62,7 +62,7 @@ class Fold:
 
     def _check(self, results, cts, read):
         if len(results) != len(cts) or not set(read) <= set(self.parents):
-            raise MutationError(f"{self.name}: it did not do the same when it ran again for its derivative; {SAME}")
+            raise MutationError(f"{self.name}: it did not do the same when it ran again for its derivative; {MUST_REPEAT}")
         return [(x.index, c) for x, c in zip(results, cts, strict=True) if c is not None]
 
 
@@ -104,7 +104,7 @@ class TapeFold(Fold):
             with surrounded(keeping):
                 found = walk.walk_back(seeds, start)
         except (Split, Need):
-            raise MutationError(f"{self.name}: lanes took another path when it ran again; {SAME}") from None
+            raise MutationError(f"{self.name}: lanes took another path when it ran again; {MUST_REPEAT}") from None
         return [without(found[place], keeping) for place in self.parents]
 
 

@@ -85,7 +85,7 @@ def surrounded(keeping):
 
 
 @contextmanager
-def apart():
+def separate_store():
     """Keep apart, for this block alone, what forward derivatives store for later (forward/shared_derivatives.py)."""
     before = [(run, run.kept) for run in open_runs() if isinstance(run, ForwardRun)]
     for run, kept in before:

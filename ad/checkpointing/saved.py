@@ -9,7 +9,9 @@ from ...dsl.layers.splitting import concrete
 from ..reverse.depths import at_work, below_depth
 from .policies import checkpoint_name
 
-SAME = "a function under a checkpoint must do the same each time: draw random numbers from keys, and change nothing outside"
+MUST_REPEAT = (
+    "a function under a checkpoint must do the same each time: draw random numbers from keys, and change nothing outside"
+)
 
 
 class Kept(Layer):
@@ -113,7 +115,7 @@ class KeepingRun(Run):
         if self.again:
             known, within = self.names[number] if number < len(self.names) else ("nothing", ())
             if known != name:
-                raise MutationError(f"{self.name}: {name} was called where {known} was in the first run; {SAME}")
+                raise MutationError(f"{self.name}: {name} was called where {known} was in the first run; {MUST_REPEAT}")
             y = self.kept.get(number)
             if y is None:
                 return spread(*xs, **params), number

@@ -184,7 +184,7 @@ def reverse_target(cls, types):
         check_runs(r, args, cls)
         xs = [snapshot(a.value) if m else a for a, m in zip(args, mine, strict=True)]
         below = lambda v: _below(v, cls, r, call, "value")
-        ys, pull = (_pulled if call.has_pull else _pulled_by_forward)(call, xs, places, cls, below)
+        ys, pull = (_pullback_of if call.has_pull else _pulled_by_forward)(call, xs, places, cls, below)
         own = [j for j, y in enumerate(ys) if type(y) is cls]  # followed through the function itself
         parents = (*[args[i].index for i in places], *[ys[j].index for j in own])
         ys = [below(y) for y in ys]
@@ -195,7 +195,7 @@ def reverse_target(cls, types):
     return run
 
 
-def _pulled(call, xs, places, cls, below):
+def _pullback_of(call, xs, places, cls, below):
     """The results, and the function of their cotangents that gives those of the arguments at `places`."""
     ys, saved, back = call.forward(xs)
     saved = [below(s) for s in saved]

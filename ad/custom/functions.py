@@ -20,13 +20,13 @@ from ...dispatch.annotations import F, P, T
 from ...dispatch.call_watchers import users_code
 from ...dsl import add
 from ...dsl.arrays import Zeros
-from ...dsl.declaration_checks import misfit, place
+from ...dsl.declaration_checks import misfit, place_text
 from ...dsl.ops.create import zeros_like
 from ..inputs import NoTangent, check_callable, inexact, scalar, title
 from .call import bind
 from .packing import Packing
 
-PLAIN = {np.ndarray, float, int, complex, bool, str, type(None), np.float64, np.float32}  # certainly no followed values
+PLAIN_TYPES = {np.ndarray, float, int, complex, bool, str, type(None), np.float64, np.float32}  # certainly no followed values
 
 
 class CustomFunction(Generic[P, T]):
@@ -150,20 +150,20 @@ class CustomFunction(Generic[P, T]):
         if found is not None and misfit(rule, count, named) is not None:
             first = ", after those of nondiff_argnums" if fixed and self.nondiff else ""
             raise RegistrationError(
-                f"{self.title}: {what}{place(rule)} takes {found}, but is called with {count} argument(s); write it as "
+                f"{self.title}: {what}{place_text(rule)} takes {found}, but is called with {count} argument(s); write it as "
                 f"{form}{first}"
             )
 
     # ------------------------------------------------------------------ the call
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        if not kwargs and all([type(x) in PLAIN for x in args]):
+        if not kwargs and all([type(x) in PLAIN_TYPES for x in args]):
             return self.f(*args)
         given, keywords = self._positional(args, kwargs)
         nondiff = [n % len(given) for n in self.nondiff if -len(given) <= n < len(given)]
         packing = Packing(tuple([x for n, x in enumerate(given) if n not in nondiff]))
         if not any(isinstance(x, Layer) for x in packing.arrays):
             return self.f(*given, **keywords)
-        call = Call(self, packing, [given[n] for n in sorted(nondiff)], keywords)
+        call = CustomCall(self, packing, [given[n] for n in sorted(nondiff)], keywords)
         ys = bind(call, packing.arrays)
         packing.detached()
         return call.out.tree(ys)
@@ -245,7 +245,7 @@ class custom_vjp(CustomFunction[P, T]):
     kind = "custom_vjp"
 
 
-class Call:
+class CustomCall:
     """One call of a custom function, as a function of arrays: what `custom_call` runs.
 
     fixed: arguments that are not differentiated; packing: how the others are made of their arrays. out: after a run, how the

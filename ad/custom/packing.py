@@ -21,8 +21,8 @@ class Packing:
     def __init__(self, value):
         leaves, self.structure = tree.flatten(value)
         leaves = [settled(x) for x in leaves]
-        self.places = [i for i, x in enumerate(leaves) if _is_array(x)]
-        self.others = [None if _is_array(x) else x for x in leaves]
+        self.places = [i for i, x in enumerate(leaves) if _is_array_leaf(x)]
+        self.others = [None if _is_array_leaf(x) else x for x in leaves]
         self.arrays = [_as_array(leaves[i]) for i in self.places]
         self.avals = [aval_of(x) for x in self.arrays]
 
@@ -67,7 +67,7 @@ class Packing:
         for i, c in enumerate(leaves):
             n = self.places.index(i) if i in self.places else None
             try:
-                found.append((n, _fitted(c, None if n is None else self.avals[n])))
+                found.append((n, _match_leaf(c, None if n is None else self.avals[n])))
             except (ShapeError, DTypeError) as error:
                 paths = paths or tree.paths(tree.unflatten(self.structure, list(range(len(leaves)))))
                 raise type(error)(f"{where}{paths[i]} {error}") from None
@@ -107,7 +107,7 @@ def _substituted(given):
     return tree.map(lambda x: tree.stand_ins[type(x)](x) if type(x) in tree.stand_ins else x, given, is_leaf=stands_in)
 
 
-def _is_array(x):
+def _is_array_leaf(x):
     return isinstance(x, Array) and not is_container(x) and dtype_of(x).kind in "biufc"
 
 
@@ -115,18 +115,18 @@ def _as_array(x):
     return np.asarray(x)[()] if isa(x, (float, complex)) and is_number(x) else x
 
 
-def _fitted(c, aval):
+def _match_leaf(c, aval):
     """A tangent or cotangent in the dtype of its leaf, None for zero. Errors begin where the place is to be said."""
     if _is_zero(c):
         if isinstance(c, Zeros) and aval is not None and c.shape != aval.shape:
             raise ShapeError(f"is Zeros of shape {list(c.shape)}; it needs the shape {list(aval.shape)}")
         return None
     if aval is None or not inexact(aval):
-        if _is_array(c) and (dtype_of(c).kind in "biu" or is_number(c) and c == 0):  # the leaf itself, or a written zero
+        if _is_array_leaf(c) and (dtype_of(c).kind in "biu" or is_number(c) and c == 0):  # the leaf itself, or a written zero
             return None
         what = "a value that is no array" if aval is None else f"{aval}, which has no tangent space"
         raise DTypeError(f"is {describe(c)} for {what}; give polyad.NoTangent or None")
-    if not _is_array(c):
+    if not _is_array_leaf(c):
         raise DTypeError(f"is {describe(c)}; it must be an array of shape {list(aval.shape)}")
     if shape_of(c) != aval.shape:
         raise ShapeError(f"has the shape {list(shape_of(c))}; it needs the shape {list(aval.shape)} of {aval}")

@@ -15,7 +15,7 @@ import numpy as np
 from ...dispatch import MethodError, describe
 
 ORDERS = ("auto", "natural", "largest_first", "smallest_last")
-SMALL = 2**19  # pairs of neighbours, up to which "auto" tries the slower order too, and tries on for fewer colours
+MAX_NEIGHBOUR_PAIRS = 2**19  # pairs of neighbours up to which "auto" tries the slower order too, and tries for fewer colours
 
 
 def column_coloring(pattern: Any, order: str = "auto") -> Any:
@@ -37,7 +37,7 @@ def column_coloring(pattern: Any, order: str = "auto") -> Any:
     columns = pattern.tocsc()
     least = int(np.diff(rows.indptr).max(initial=0))  # the columns of a row all differ
     width = np.diff(rows.indptr) - 1
-    shared = lambda: (columns.astype(bool).T.astype(np.int64) @ width)  # at least as many as the columns that share a row
+    shared = lambda: columns.astype(bool).T.astype(np.int64) @ width  # at least as many as the columns that share a row
     graph = lambda: (columns.astype(bool).T @ rows.astype(bool)).tocsr()
     work = int(np.sum(np.diff(rows.indptr).astype(float) ** 2))
     members = _lists(columns)
@@ -92,8 +92,8 @@ def _best(name, order, color, least, degree, graph, work):
     }
     if order != "auto":
         return color(makers[order](degree()))
-    found, enough = None, least if work <= SMALL else 2 * least
-    for each in ORDERS[1:] if work <= SMALL else ORDERS[1:3]:
+    found, enough = None, least if work <= MAX_NEIGHBOUR_PAIRS else 2 * least
+    for each in ORDERS[1:] if work <= MAX_NEIGHBOUR_PAIRS else ORDERS[1:3]:
         tried = color(makers[each](degree()))
         if found is None or tried.max(initial=-1) < found.max(initial=-1):
             found = tried

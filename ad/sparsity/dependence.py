@@ -23,12 +23,12 @@ from ..reverse.rules import rule_for, transpose
 from ..rules.from_cards import joint_rule, vjp_rule
 from . import patterns
 
-DEEPEST = 8  # derivative rules inside of one another
+MAX_NESTED_RULES = 8  # derivative rules inside of one another
 _nested = ContextVar("polyad_dependence", default=0)
-SMALL = 512  # elements of a linear operation whose matrix is made, where nothing shorter tells its structure
+MAX_PROBED_ELEMENTS = 512  # elements of a linear operation whose matrix is made, where nothing shorter tells its structure
 
 
-class Call:
+class TrackedCall:
     """One operation on followed values.
 
     args: its arrays as the layer has them. xs: their values. sets: their elements' inputs, None where there are none. y: the
@@ -58,7 +58,7 @@ class Call:
 def dependence_rule(generic) -> Any:
     """The rule of an operation: function(call) -> the sets of its result, or a list of them if it gives several."""
     card = generic.card
-    general = _rules.get(card.kind, _opaque)
+    general = _DEPENDENCE_RULES.get(card.kind, _opaque)
     said = card.rules.get("depends")
     if said is None:
         return general(generic) if general is _elementwise else general
@@ -174,7 +174,7 @@ def _of_matrix(call, places) -> Any:
     numbers = _selection(back, count)
     if numbers is not None:
         return patterns.grouped(sets, numbers, count)
-    if total > SMALL:
+    if total > MAX_PROBED_ELEMENTS:
         return _dense(call)
     matrix = concrete(vmap(lambda flat: apply(parts(flat)))(np.eye(total))).reshape(total, count)
     elements, results = np.nonzero(matrix)
@@ -242,7 +242,7 @@ def _zeros(call, i):
 def _opaque(call) -> Any:
     """Find what the derivative rule reads: it is linear in the tangents, so it is run with the arguments' sets in their place.
     An operation whose rule is made of itself again and again ends as one of which nothing is known."""
-    if _nested.get() == DEEPEST:
+    if _nested.get() == MAX_NESTED_RULES:
         return _dense(call)
     token = _nested.set(_nested.get() + 1)
     try:
@@ -307,6 +307,6 @@ def _dense(call) -> Any:
     return [spread(y) for y in call.y] if isinstance(call.y, tuple) else spread(call.y)
 
 
-_rules = {
+_DEPENDENCE_RULES = {
     "elementwise": _elementwise, "reduction": _reduction, "linear": _linear, "bilinear": _bilinear, "opaque": _opaque,
 }  # fmt: skip

@@ -21,7 +21,7 @@ from ..derived import slope
 from ..inputs import as_inputs, chosen, inexact, is_function, title
 from ..rules.from_cards import constant, differentiable, unshared
 from . import patterns
-from .dependence import Call, dependence_rule
+from .dependence import TrackedCall, dependence_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ class Pattern(Layer):
             sets = [a.sets if m else None for a, m in zip(args, mine, strict=True)]
             if rule is not None and (together or any(s is not None for s in sets)):
                 with np.errstate(all="ignore"):  # derivatives are asked whether they are zero, also where there are none
-                    found = rule(Call(r, generic, args, xs, sets, several(y, parts) if many else parts[0], params))
+                    found = rule(TrackedCall(r, generic, args, xs, sets, several(y, parts) if many else parts[0], params))
                 found = found if many else [found]
             sets = [patterns.union(s, more) for s, more in zip(found, read, strict=True)]
             results = [r.depending(unshared(part, xs), s) for part, s in zip(parts, sets, strict=True)]
@@ -163,7 +163,7 @@ def find(name, function, leaves, structure, local=False):
             raise StructureError(f"{name}: the function returns a function; give one that returns arrays")
         results = [constant(settled(y)) for y in tree.leaves(out)]
         parts = [(run.sets_of(y), math.prod(shape_of(y))) for y in results if dtype_of(y).kind in "fc"]
-    found = patterns.stacked(parts, columns) if parts else patterns.empty(0, columns)
+    found = patterns.stacked(parts, columns) if parts else patterns.no_dependence(0, columns)
     found = found.copy()
     found.sum_duplicates()
     return found

@@ -35,7 +35,7 @@ class SparseMatrix(Protocol[P]):
     def plan(self, *args: P.args, **kwargs: P.kwargs) -> SparsePlan: ...
 
 
-LARGEST = 2**24  # elements of directions that go through the function at once
+MAX_DIRECTION_ELEMENTS = 2**24  # elements of directions that go through the function at once
 
 
 def sparse_jacobian(
@@ -156,7 +156,7 @@ class SparsePlan:
             length = compression.colors.size
             direction = np.random.default_rng(length).uniform(0.5, 1.5, length)
             seeds = np.concatenate([seeds, direction[None]])
-        passes = _pulled if self.mode == "reverse" else _pushed
+        passes = _vjp_columns if self.mode == "reverse" else _pushed
         compressed = passes(self.name, function, leaves, structure, seeds, self.pattern.shape[0])
         group, place = compression.places
         values = getitem(compressed, (asarray_like(group, compressed), asarray_like(place, compressed)))
@@ -270,7 +270,7 @@ def _pieces(seeds, values):
 
 def _in_parts(mapped, seeds, values):
     """A mapped function of directions for these values, so many at once as fit into memory."""
-    step = max(1, LARGEST // max(1, seeds.shape[1]))
+    step = max(1, MAX_DIRECTION_ELEMENTS // max(1, seeds.shape[1]))
     found = [mapped(*_pieces(seeds[k : k + step], values)) for k in range(0, len(seeds), step)]
     return found[0] if len(found) == 1 else concatenate(found)
 
@@ -305,7 +305,7 @@ def _pushed(name, function, leaves, structure, seeds, count):
     return _in_parts(vmap(along), seeds, [leaves[i] for i in followed])
 
 
-def _pulled(name, function, leaves, structure, seeds, count):
+def _vjp_columns(name, function, leaves, structure, seeds, count):
     """Products of the transposed Jacobian with directions of the result, (passes × columns)."""
     pullback, _ = record(name, function, [0], [tree.unflatten(structure, leaves)])
     outputs = [(value, index) for value, index in pullback.outputs if inexact(value)]

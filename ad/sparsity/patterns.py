@@ -30,7 +30,7 @@ def too_dense(entries):
     )
 
 
-def empty(size, columns) -> Any:
+def no_dependence(size, columns) -> Any:
     """No dependence at all."""
     return csr(np.empty(0, ELEMENT), np.zeros(size + 1, ELEMENT), (size, columns))
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...dispatch import Layer, LeakedLayerError, MutationError, StructureError, describe, settled, tree
 from ...dispatch.callers import caller
 from ..inputs import as_inputs, check_inexact, inexact
-from ..jacobians import rows
+from ..jacobians import jacobian_rows
 from ..locks import owner_of, walk_alone
 from ..reverse.persistent import Lasting
 from ..reverse.tape import Reverse, ReverseRun
@@ -118,7 +118,7 @@ class Tape:
         """
         back = self._pullback("Tape.jacobian", target, sources)
         self._spend()
-        return rows(back)
+        return jacobian_rows(back)
 
     def _recording(self, method):
         run = self._run
@@ -139,8 +139,8 @@ class Tape:
         results = flattened(target, self._target)
         if not any([key is not None for key in results[2]]):
             raise StructureError(
-                f"{name}: the target, {_shown(target)}, was not computed from values of this tape while it was recording; "
-                "compute it inside the block, from what `x = tape.watch(x)` returned"
+                f"{name}: the target, {_described_target(target)}, was not computed from values of this tape while it "
+                "was recording; compute it inside the block, from what `x = tape.watch(x)` returned"
             )
         sources = flattened(sources, functools.partial(self._source, name))
         with walk_alone(run):
@@ -178,6 +178,6 @@ class Tape:
             self._run.tape, self._run.required = [], []
 
 
-def _shown(target):
+def _described_target(target):
     leaves, structure = tree.flatten(target)
     return describe(leaves[0]) if structure is tree.LEAF else f"a tree of {len(leaves)} leaves"

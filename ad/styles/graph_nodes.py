@@ -57,7 +57,7 @@ class GraphRun(TraceRun):
 
     def record(self, equation):
         known = getattr(self.local, "known", None)
-        key = None if known is None else _key(equation)
+        key = None if known is None else _step_key(equation)
         if known is not None and key is not None and key in known:
             return known[key]
         step = Step(equation)
@@ -96,7 +96,7 @@ def value_of(var) -> Any:
     return Traced[0](var, graph)
 
 
-def _key(equation):
+def _step_key(equation):
     """Return a key that equal steps have in common, or None if that cannot be told."""
     if equation.op.card.collective:
         return None
@@ -113,7 +113,7 @@ class Known:
     """Within it a step that is among these, or was noted within it, is not noted again."""
 
     def __init__(self, steps):
-        keys = [(_key(step.equation), step.equation.outputs) for step in steps]
+        keys = [(_step_key(step.equation), step.equation.outputs) for step in steps]
         self.known = {key: outputs for key, outputs in keys if key is not None}
 
     def __enter__(self):

@@ -70,7 +70,7 @@ class Variable(Lasting):
     @grad.setter
     def grad(self, value):
         leaf = self._leaf("grad")
-        leaf.grad = None if value is None else _fitted("grad", value, leaf.value)
+        leaf.grad = None if value is None else _as_like("grad", value, leaf.value)
 
     def zero_grad(self):
         """Set a variable's gradient to None."""
@@ -126,7 +126,7 @@ class Variable(Lasting):
 
     def _store(self, value):
         _outside("a write to a variable", "the write would outlast it; return the new value and assign it there")
-        self.value = self.index.value = _kept(_fitted("a variable's new value", value, self.value))
+        self.value = self.index.value = _kept(_as_like("a variable's new value", value, self.value))
 
     def __repr__(self):
         return f"variable({self.value!r})" if self.is_leaf else f"{type(self).__name__}({self.value!r})"
@@ -159,7 +159,7 @@ def _refused(what):
     return refuse
 
 
-def _number(kind):
+def _number_question(kind):
     """Python's question for the number: answered, unless it is to be stored where the derivative is lost."""
 
     def method(self):
@@ -175,7 +175,7 @@ def _number(kind):
 
 
 for kind in (complex, float, int):
-    setattr(Variable, f"__{kind.__name__}__", _number(kind))
+    setattr(Variable, f"__{kind.__name__}__", _number_question(kind))
 for asked in ("__array__", "__dlpack__"):
     setattr(Variable, asked, question(asked, _refused(asked.strip("_"))))
 VariableRun.kind = Variable
@@ -205,7 +205,7 @@ def variable(x: Any) -> Any:
     check_inexact("variable", 0, x)
     leaves, structure = tree.flatten(x)
     values = as_inputs("variable", 0, leaves, x)
-    return tree.unflatten(structure, [_made(v) if inexact(v) else v for v in values])
+    return tree.unflatten(structure, [_make_variable(v) if inexact(v) else v for v in values])
 
 
 def zero_grad(variables: Any) -> None:
@@ -238,7 +238,7 @@ class no_grad(contextlib.ContextDecorator):
         return no_grad()
 
 
-def _made(value):
+def _make_variable(value):
     value = _kept(value)
     return Variable[0](value, variables_run, Leaf(value))
 
@@ -252,7 +252,7 @@ def _kept(value):
     return value.copy()
 
 
-def _fitted(name, value, like):
+def _as_like(name, value, like):
     """value as an array of the shape and dtype of `like`."""
     value = settled(value)
     if dtype_of(value).kind not in "biufc":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch import ShapeError, StructureError, describe, tree
 from ...dsl import multiply
 from ...dsl.avals import shape_of
-from ..inputs import NoTangent, as_inputs, chosen, fitted, is_count, of_function, one, title
+from ..inputs import NoTangent, as_inputs, chosen, fitted, is_count, of_function, title, unit_tangent
 from ..sweeps import apart, in_structure, results_of, tangent_of
 from .series import SeriesRun
 
@@ -86,14 +86,14 @@ def _curves(name, primals, series):
     for n, (x, terms) in enumerate(zip(primals, series, strict=True)):
         leaves, structure = tree.flatten(x)
         leaves = as_inputs(name, n, leaves, x)
-        rows = [_fitted(name, n, k, dx, x, leaves, structure) for k, dx in enumerate(() if terms is NoTangent else terms)]
+        rows = [_match_leaves(name, n, k, dx, x, leaves, structure) for k, dx in enumerate(() if terms is NoTangent else terms)]
         inputs.append((leaves, structure))
         columns = [[row[i] for row in rows] or [None] * order for i in range(len(leaves))]
         curves.append([[_scaled(c, 1 / math.factorial(k)) for k, c in enumerate(column, 1)] for column in columns])
     return inputs, curves, order
 
 
-def _fitted(name, n, k, dx, x, leaves, structure):
+def _match_leaves(name, n, k, dx, x, leaves, structure):
     """The derivative number k of argument n as a list of leaves, None for NoTangent."""
     if dx is NoTangent:
         return [None] * len(leaves)
@@ -126,7 +126,7 @@ def derivatives(f: Callable[[Any], T], n: int) -> Callable[[Any], list[T]]:
                 "vmap; for directions in arrays and trees use jet)"
             )
         (x,) = as_inputs(name, 0, leaves, x)
-        result = jet(f, (x,), ([one(x), *[NoTangent] * (n - 1)][:n],))
+        result = jet(f, (x,), ([unit_tangent(x), *[NoTangent] * (n - 1)][:n],))
         if callable(result):
             return of_function(f, lambda g: derivatives(g, n)(x))
         y, ys = result

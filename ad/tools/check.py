@@ -61,18 +61,18 @@ def check_grads(
         raise ValueError(f"check_grads: seed is a whole number from 0, not {seed!r}")
     if not is_count(order, 1):
         raise ValueError(f"check_grads: order is a number of derivatives, a whole number from 1, not {order!r}")
-    args = tuple([_plain(name, n, a) for n, a in enumerate(args)])
+    args = tuple([_as_numpy(name, n, a) for n, a in enumerate(args)])
     places = [f"argument {n}{path}" for n, a in enumerate(args) for path in tree.paths(a)]
     if tree.structure(f) is not tree.LEAF:  # a callable tree
         places = [*[f"the function's {path.lstrip('.')}" for path in tree.paths(f)], *places]
-        args, f = (_plain(name, "0, the function,", f), *args), _called  # type: ignore[assignment]
+        args, f = (_as_numpy(name, "0, the function,", f), *args), _called  # type: ignore[assignment]
     _check_function(name, f, args, places)
     if any([np.finfo(np.asarray(x).dtype).eps > 1e-10 for x in tree.leaves(args) if inexact(x)]):
         rtol, atol = max(rtol, COARSE), max(atol, COARSE)
     _Check(modes, eps, rtol, atol, np.random.default_rng(seed)).run(_on_copies(f), args, places, order, "")
 
 
-def _plain(name, n, x):
+def _as_numpy(name, n, x):
     """An argument with NumPy's numbers and arrays as leaves."""
     leaves, structure = tree.flatten(x)
     for leaf in leaves:
@@ -117,10 +117,12 @@ def _check_function(name, f, args, places):
     what = "two calls with the same arguments"
     advice = "it is random or keeps state; fix the seed inside, or make key and state arguments"
     first, second = results
-    _same(name, first, second, what, advice, lambda eps: 100 * eps)
+    _check_repeatable(name, first, second, what, advice, lambda eps: 100 * eps)
     advice = "it does something else for followed values (asks for their type, or a rule of its own returns another value)"
-    _same(name, results[0], y, "the plain call and the one under forward mode", advice, np.sqrt)
-    _same(name, results[0], vjp(_on_copies(f), *args)[0], "the plain call and the one under reverse mode", advice, np.sqrt)
+    _check_repeatable(name, results[0], y, "the plain call and the one under forward mode", advice, np.sqrt)
+    _check_repeatable(
+        name, results[0], vjp(_on_copies(f), *args)[0], "the plain call and the one under reverse mode", advice, np.sqrt
+    )
 
 
 def _ones(x):
@@ -143,7 +145,7 @@ def _result(name, f, args, places):
     return y
 
 
-def _same(name, first, second, what, advice, rounding):
+def _check_repeatable(name, first, second, what, advice, rounding):
     """Two evaluations agree but for rounding. rounding: eps -> how much of the largest element that may be; between a plain
     call and a followed one, which may compute in another order, as much as an ill-conditioned function makes of it."""
     one, two = tree.structure(first), tree.structure(second)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...dispatch import describe, isa, tree, unwatch, watch
 from ...dsl.avals import aval_of
-from ...dsl.ir.drawing import LARGEST, Graph
+from ...dsl.ir.drawing import MAX_NODES, Graph
 from ..inputs import inexact, of_function, title
 from ..reverse.nodes import PART
 from ..sweeps import record
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...dispatch.annotations import P
 
 
-def draw_tape(f: Callable[P, Any], file: Any = None, format: str | None = None, limit: int = LARGEST) -> Callable[P, str]:
+def draw_tape(f: Callable[P, Any], file: Any = None, format: str | None = None, limit: int = MAX_NODES) -> Callable[P, str]:
     """A function that runs f and returns a picture of its tape: the steps that the walk back will take, from below upwards.
 
     f: function of arrays or trees; floating arguments are followed. Each box is an operation with the shape and dtype of its
@@ -49,7 +49,7 @@ def draw_tape(f: Callable[P, Any], file: Any = None, format: str | None = None, 
     return cast("Any", draw)  # which takes f's arguments by position
 
 
-def tape_graph(pullback, args, limit=LARGEST):
+def tape_graph(pullback, args, limit=MAX_NODES):
     """The picture of the tape behind a pullback, whose function was called with `args`."""
     run, graph, places = pullback.run, Graph(pullback.name), {}
     paths = [f"argument {n}{path}" for n, x in enumerate(args) for path, leaf in tree.leaves_with_path(x) if inexact(leaf)]

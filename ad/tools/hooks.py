@@ -83,13 +83,13 @@ def grad_hook_layered(cls, types):
         r, v = x.run, x.value
         check_runs(r, [x], cls)
         y = unshared(v, [v])
-        r.append((partial(_pulled, f), (v,), y, x.index))
+        r.append((partial(_hook_vjp, f), (v,), y, x.index))
         return cls(y, r, len(r.tape) - 1)
 
     return run
 
 
-def _pulled(f, ct, y, x):
+def _hook_vjp(f, ct, y, x):
     return through(f, ct, x)
 
 

@@ -153,9 +153,7 @@ def sum_one_hot(x: OneHot, /, axis=None, dtype=None, keepdims=False):
     one = sum(one_like(x), dtype=dtype)
     if ndim - 1 in axes:
         return sum(ones_like(x.indices, dtype=one.dtype), axis=tuple(axes - {ndim - 1}))
-    return index_add(
-        zeros_like(x.indices, dtype=one.dtype, shape=x.n), one, reshape(x.indices, shape=-1), spec=("array",)
-    )
+    return index_add(zeros_like(x.indices, dtype=one.dtype, shape=x.n), one, reshape(x.indices, shape=-1), spec=("array",))
 
 
 @index.method

@@ -77,18 +77,18 @@ def _with_axes(x, axis):
 def _prefixes(combine, xs, axes, n):
     if n < 2:
         return xs
-    pairs = combine(_part(xs, axes, 0, n - 1, 2), _part(xs, axes, 1, n, 2))  # x0 x1, x2 x3, …
+    pairs = combine(_slice_all(xs, axes, 0, n - 1, 2), _slice_all(xs, axes, 1, n, 2))  # x0 x1, x2 x3, …
     odd = _prefixes(combine, pairs, axes, n // 2)  # results at 1, 3, 5, …
-    first = _part(xs, axes, 0, 1, 1)
+    first = _slice_all(xs, axes, 0, 1, 1)
     count = (n - 1) // 2  # results at 2, 4, …
     if not count:
         return [concatenate([a, b], axis=k) for a, b, k in zip(first, odd, axes, strict=True)]
-    even = combine(_part(odd, axes, 0, count, 1), _part(xs, axes, 2, n, 2))
+    even = combine(_slice_all(odd, axes, 0, count, 1), _slice_all(xs, axes, 2, n, 2))
     even = [concatenate([a, b], axis=k) for a, b, k in zip(first, even, axes, strict=True)]
     return [_alternate(a, b, k, n) for a, b, k in zip(even, odd, axes, strict=True)]
 
 
-def _part(xs, axes, start, stop, step):
+def _slice_all(xs, axes, start, stop, step):
     return [x[(slice(None),) * a + (slice(start, stop, step),)] for x, a in zip(xs, axes, strict=True)]
 
 

@@ -37,7 +37,7 @@ class _Same:
         return "SAME"
 
 
-SAME = _Same()
+UNCHANGED = _Same()
 
 
 class _Lockstep(Axis):
@@ -58,7 +58,7 @@ class LanesLift(Lift):
     """Values of all lanes, along axis 0; those that are the same in all lanes stay one value."""
 
     def mine(self, x):
-        return type(x) is Batched[self.run.depth] or (SAME if type(x) is Replicated[self.run.depth] else False)
+        return type(x) is Batched[self.run.depth] or (UNCHANGED if type(x) is Replicated[self.run.depth] else False)
 
     def below(self, x, mine):
         own = self.mine(x)
@@ -73,7 +73,7 @@ class LanesLift(Lift):
         value = next(parts)
         if mine:
             return Batched[self.run.depth](value, self.run)
-        return Replicated[self.run.depth](value, self.run) if mine is SAME else value
+        return Replicated[self.run.depth](value, self.run) if mine is UNCHANGED else value
 
     def rows_below(self, x, mine):
         (value,) = self.below(x, mine)
@@ -103,12 +103,12 @@ class LanesLift(Lift):
             depth = current_depth() + 1
             axis = _Lockstep(self.run.axis, depth) if known else Axis(None, size, depth)
             run = LanesRun(program.name, axis, None, [])
-            seen = lambda x, m: run.batched(x) if m else run.same(x) if m is SAME else x
+            seen = lambda x, m: run.batched(x) if m else run.same(x) if m is UNCHANGED else x
             with axis, run:
                 outs = evaluate(program, [seen(x, m) for x, m in zip(xs, mine, strict=True)])
             results = []
             for i, y in enumerate(outs):
-                own = type(y) is Batched[run.depth] or (SAME if type(y) is Replicated[run.depth] else False)
+                own = type(y) is Batched[run.depth] or (UNCHANGED if type(y) is Replicated[run.depth] else False)
                 wide = own or at_least is not None and at_least[i]
                 followed.append(wide or own)
                 y = y if own is False else y.value

@@ -11,7 +11,7 @@ from .subprograms import as_array, as_numbers, joined_lanes, lanes_out, number_k
 NUMBERS = frozenset((bool, int, float, complex))
 
 
-def _alike(x, y):
+def _same_aval(x, y):
     """Return whether two leaves are of one shape and dtype; of numbers and arrays, False."""
     if type(x) in NUMBERS or type(y) in NUMBERS:
         return type(x) is type(y)
@@ -51,11 +51,11 @@ class Carry:
     def following(self, leaves, value):
         """(leaves, value) of the next step, from the leaves before it and what the user's function returned. A Python number
         becomes an array if there was one before. Raises StructureError if structure, shapes or dtypes change."""
-        if self.structure is tree.LEAF and type(value) is np.ndarray and _alike(leaves[0], value):  # the common case, unasked
+        if self.structure is tree.LEAF and type(value) is np.ndarray and _same_aval(leaves[0], value):  # the common case
             return [value], value
         new, fitted = self.match(value), False
         for i, (x, y) in enumerate(zip(leaves, new, strict=True)):
-            if _alike(x, y):
+            if _same_aval(x, y):
                 continue
             new[i] = self._fitted(i, x, y)
             fitted = fitted or new[i] is not y

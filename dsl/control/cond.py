@@ -59,7 +59,7 @@ def cond(condition: Any, true_fun: Callable[..., T], false_fun: Callable[..., X]
     _one_number("cond", condition, "biuf")
     if decided(condition):
         return true_fun(*operands) if bool(concrete(condition)) else false_fun(*operands)
-    return _chosen("cond", truth(condition), (false_fun, true_fun), operands)
+    return _call_branch("cond", truth(condition), (false_fun, true_fun), operands)
 
 
 def switch(index: Any, branches: Iterable[Callable[..., T]], *operands: Any) -> T:
@@ -77,7 +77,7 @@ def switch(index: Any, branches: Iterable[Callable[..., T]], *operands: Any) -> 
     _one_number("switch", index, "iu")
     if decided(index):
         return branches[min(max(int(concrete(index)), 0), len(branches) - 1)](*operands)
-    return _chosen("switch", minimum(maximum(index, 0), len(branches) - 1), branches, operands)
+    return _call_branch("switch", minimum(maximum(index, 0), len(branches) - 1), branches, operands)
 
 
 def _one_number(name, x, kinds):
@@ -89,7 +89,7 @@ def _one_number(name, x, kinds):
         raise DTypeError(f"{name}: the choice is by {wanted}, not by {describe(x)} of dtype {dtype_of(x)}; use astype")
 
 
-def _chosen(name, index, functions, operands):
+def _call_branch(name, index, functions, operands):
     key = None
 
     def as_programs():

@@ -10,7 +10,7 @@ import numpy as np
 from ...dispatch import Layer, isa, tree
 from ..avals import aval_of
 
-DEEPEST = 64  # choices by the same code inside one another, beyond which it is taken to have no end
+MAX_NESTED_CHOICES = 64  # choices by the same code inside one another, beyond which it is taken to have no end
 # (code, state) of the functions that are being traced for choices
 _under_way: ContextVar[tuple] = ContextVar("polyad_choices", default=())
 
@@ -64,9 +64,9 @@ def choosing(functions, operands):
     number that counts down and arrays that get shorter are calls with an end.
     """
     key = tuple([_code(f) for f in functions])
-    state = (tuple([_state(f, ()) for f in functions]), _state(operands, ()))
+    state = (tuple([_trace_key(f, ()) for f in functions]), _trace_key(operands, ()))
     outer = [s for k, s in _under_way.get() if k == key]
-    if state in outer or len(outer) >= DEEPEST:
+    if state in outer or len(outer) >= MAX_NESTED_CHOICES:
         raise CallsItself(key)
     token = _under_way.set((*_under_way.get(), (key, state)))
     try:
@@ -86,7 +86,7 @@ def _code(f):
     return getattr(f, "__code__", id(f))
 
 
-def _state(x, seen):
+def _trace_key(x, seen):
     """A key of what a value means to a trace: followed values count by shape and dtype, functions by their code and closure."""
     if isinstance(x, Layer):
         return "followed", aval_of(x)
@@ -98,15 +98,15 @@ def _state(x, seen):
         return "around", seen.index(id(x))
     seen = (*seen, id(x))
     if isinstance(x, functools.partial):
-        return "partial", _state(x.func, seen), _state(x.args, seen), _state(x.keywords, seen)
+        return "partial", _trace_key(x.func, seen), _trace_key(x.args, seen), _trace_key(x.keywords, seen)
     if isinstance(x, MethodType):
-        return "method", _state(x.__func__, seen), _state(x.__self__, seen)
+        return "method", _trace_key(x.__func__, seen), _trace_key(x.__self__, seen)
     if isinstance(x, FunctionType):
-        return x.__code__, *[_state(_content(cell), seen) for cell in x.__closure__ or ()], _state(x.__defaults__, seen)
+        return x.__code__, *[_trace_key(_content(cell), seen) for cell in x.__closure__ or ()], _trace_key(x.__defaults__, seen)
     leaves, structure = tree.flatten(x)
     if structure is tree.LEAF or len(leaves) == 1 and leaves[0] is x:
         return "object", id(x)
-    return structure, *[_state(leaf, seen) for leaf in leaves]
+    return structure, *[_trace_key(leaf, seen) for leaf in leaves]
 
 
 def _content(cell):

@@ -218,8 +218,10 @@ def _common(name, path, column):
         lengths = zip(*[a.shape for a in arrays], strict=True)
         arrays = [Aval(tuple([UNKNOWN if UNKNOWN in n else n[0] for n in lengths]), arrays[0].dtype)]
     shown = [*map(str, arrays), *[f"a number ({kind.__name__})" for kind in dict.fromkeys(numbers)]]
-    if len(arrays) > 1 or numbers and (
-        arrays[0].shape != () or np.result_type(arrays[0].dtype, *[kind(1) for kind in numbers]) != arrays[0].dtype
+    if (
+        len(arrays) > 1
+        or numbers
+        and (arrays[0].shape != () or np.result_type(arrays[0].dtype, *[kind(1) for kind in numbers]) != arrays[0].dtype)
     ):
         raise StructureError(
             f"{name}: its functions return {' and '.join(shown)} for the result{path or ' itself'}; shapes and dtypes must "

@@ -195,7 +195,7 @@ def _error(made, under_way, inputs, place, what=None):
     rules = [s for s in outer if s.kind == "rule"]
     name = what or under_way.name
     numbers = "finite numbers" if _setting.get().inf else "numbers that were none"
-    lines = [f"{name} made {made.what} of {numbers}, {_where(made, under_way, outer)}"]
+    lines = [f"{name} made {made.what} of {numbers}, {_location(made, under_way, outer)}"]
     inside = dict.fromkeys(s.name for s in outer if s.kind in ("call", "program"))
     lines += [f"  inside {', inside '.join(inside)}"] * bool(inside)
     lines.append(f"  inputs: {', '.join(_described(x) for x in inputs)}")
@@ -212,7 +212,7 @@ def _error(made, under_way, inputs, place, what=None):
     return NaNError("\n".join(lines))
 
 
-def _where(made, under_way, outer):
+def _location(made, under_way, outer):
     if under_way.kind == "program":
         return "and it reaches a result"
     if under_way.kind == "rule":

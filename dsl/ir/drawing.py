@@ -11,7 +11,7 @@ from ...dispatch import StructureError
 from ..avals import is_number
 from .layout import to_svg
 
-LARGEST = 300  # nodes, above which the rest is summed up
+MAX_NODES = 300  # nodes, above which the rest is summed up
 
 
 class Node:
@@ -99,7 +99,7 @@ def _quoted(lines):
 
 
 # ---------------------------------------------------------------------- programs
-def program_graph(program, limit=LARGEST):
+def program_graph(program, limit=MAX_NODES):
     """The picture of a program: its inputs, constants, equations and outputs; programs within operations as groups."""
     graph = Graph(program.name)
     _Drawn(graph, program, (), limit).draw()
@@ -140,7 +140,7 @@ class _Drawn:
         graph = self.graph
         inner = [(k, p) for k, value in e.params.items() for p in _programs(value)]
         hidden = {k for k, _ in inner}
-        shown = [f"{k}={_shown(value)}" for k, value in self.shown_params(e).items() if k not in hidden]
+        shown = [f"{k}={_label(value)}" for k, value in self.shown_params(e).items() if k not in hidden]
         numbers = [f"input {i}: {v!r}" for i, v in enumerate(e.inputs) if is_number(v)]
         results = [f"{self.names[v]}: {v.aval}" for v in e.outputs]
         kind = "effect" if e.op.card.acts(e.params) else "operation"
@@ -189,7 +189,7 @@ def _default(parameter, value):
     return default is value or (type(default) is type(value) and is_number(value) and default == value)
 
 
-def _shown(value):
+def _label(value):
     if hasattr(value, "__qualname__") and not isinstance(value, type):
         return value.__name__
     return repr(value)

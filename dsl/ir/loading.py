@@ -16,8 +16,9 @@ from ..ops.indexing import Slice
 from .programs import Equation, Program, Var, check
 from .saving import MAGIC, OBJECTS
 
-LONGEST = 1 << 28  # bytes of a header
-KINDS = {"bool": bool, "int": int, "float": float, "complex": complex}
+MAX_HEADER_BYTES = 1 << 28  # bytes of a header
+NUMBER_TYPES = {"bool": bool, "int": int, "float": float, "complex": complex}
+
 
 def load(file):
     """The program that `save` wrote to a file: path, or a binary file that is open for reading.
@@ -30,7 +31,7 @@ def load(file):
     else:
         data, shown = Path(file).read_bytes(), str(file)
     try:
-        header, raw = _parts(data)
+        header, raw = _sections(data)
         program = _Reader(header, raw).read()
         check(program)
     except Exception as error:  # of whatever kind: no one knows what is in it
@@ -38,11 +39,11 @@ def load(file):
     return program
 
 
-def _parts(data):
+def _sections(data):
     if data[:8] != MAGIC:
         raise ValueError("it does not begin as a file of a program (of this version) does")
     size = int.from_bytes(data[8:16], "little")
-    if size > min(LONGEST, len(data) - 16):
+    if size > min(MAX_HEADER_BYTES, len(data) - 16):
         raise ValueError("its header is cut off")
     header = json.loads(data[16 : 16 + size].decode())
     return header, memoryview(data)[16 + size :]
@@ -89,7 +90,7 @@ class _Reader:
 
         def new(listed):
             (dtype, shape), weak, lanes = listed
-            kind = None if weak is None else KINDS[weak]
+            kind = None if weak is None else NUMBER_TYPES[weak]
             var = Var(Aval(self._shape(shape, UNKNOWN), self._dtype(dtype)), [(k, same is True) for k, same in lanes], kind)
             known.append(var)
             return var

@@ -89,10 +89,10 @@ def partition_program(program, first, late, recompute=cheap, free=()):
     read = list(dict.fromkeys([v for v in read if isinstance(v, Var) and v in known]))
     repeatable = {e for e in before if recompute(e) and not e.op.card.collective and not e.op.card.acts(e.params)}
     kept = set(early_inputs) | {v for v in results if isinstance(v, Var) and v in known}
-    saved, again = _chosen(read, made, repeatable, kept, set(free))
+    saved, again = _choose_saved(read, made, repeatable, kept, set(free))
     forwarded = [v for v in saved if v not in kept]
-    one = _part(program, "", early_inputs, before, [*results, *forwarded])
-    two = _part(program, "_later", [*saved, *late_inputs], _interleaved(after, others, again, made), others)
+    one = _pruned_program(program, "", early_inputs, before, [*results, *forwarded])
+    two = _pruned_program(program, "_later", [*saved, *late_inputs], _interleaved(after, others, again, made), others)
     return Partition(one, two, saved, first)
 
 
@@ -107,7 +107,7 @@ def _by_time(program, late_inputs):
     return before, after
 
 
-def _chosen(read, made, repeatable, kept, free):
+def _choose_saved(read, made, repeatable, kept, free):
     """(Vars to save, steps to run again) so that all of `read` is at hand, with the fewest bytes saved."""
     network, ins, outs = Network(), {}, {}
     waiting = list(read)
@@ -178,7 +178,7 @@ def _in_order(saved, made):
     return sorted(saved, key=lambda v: order.get(v, -1))
 
 
-def _part(program, suffix, inputs, equations, outputs):
+def _pruned_program(program, suffix, inputs, equations, outputs):
     """One of the two programs, without steps and constants that it does not use."""
     kept, needed = without_dead_code(equations, outputs)
     constants = [pair for pair in program.constants if pair[0] in needed]

@@ -9,27 +9,27 @@ PASSES = (
     "fold_constants", "common_subexpressions", "specialize_shapes", "simplify", "dead_code",  # on programs: `passes`
     "fusion", "buffer_reuse", "in_place",  # where code is made of them: what shares a loop nest, and what shares memory
 )  # fmt: skip
-_chosen = ContextVar("polyad_passes", default=PASSES)
+_selected_passes = ContextVar("polyad_passes", default=PASSES)
 
 
 def chosen():
     """Names of the passes that are on here."""
-    return _chosen.get()
+    return _selected_passes.get()
 
 
 def on(name):
     """Return whether a pass is on here."""
-    return name in _chosen.get()
+    return name in _selected_passes.get()
 
 
 @contextmanager
 def using(passes):
     """Have programs that are made or compiled inside use these passes. passes: as `checked` gives them."""
-    token = _chosen.set(passes)
+    token = _selected_passes.set(passes)
     try:
         yield
     finally:
-        _chosen.reset(token)
+        _selected_passes.reset(token)
 
 
 def checked(name, passes):

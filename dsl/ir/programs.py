@@ -10,7 +10,7 @@ from ..avals import aval_of, infer
 from ..axes import named, resolved
 from ..card import programs_in
 from ..roots import equal
-from .drawing import LARGEST, program_graph
+from .drawing import MAX_NODES, program_graph
 from .pass_selection import chosen
 from .source import free_names, line, named_vars, source, text
 
@@ -119,7 +119,7 @@ class Program:
         """
         return source(self)
 
-    def draw(self, file=None, format=None, limit=LARGEST):
+    def draw(self, file=None, format=None, limit=MAX_NODES):
         """A picture of the program: values, operations with parameters, shapes and dtypes; programs in operations as frames.
 
         file: where to write it, too. format: "dot" (for Graphviz) or "svg", by default that of the file's ending, else dot.

@@ -119,7 +119,7 @@ class _Writer:
         if x is None or isa(x, (bool, str)):
             return x
         if is_number(x):
-            return _number(x)
+            return _encode_number(x)
         if hasattr(x, "equations"):
             return ["program", self.number(x)]
         if isinstance(x, Slice):
@@ -146,7 +146,7 @@ def _refused(what):
     return StructureError(f"save: {what}")
 
 
-def _number(x):
+def _encode_number(x):
     if isa(x, int):
         return ["int", str(x)]
     return ["float", x.hex()] if isa(x, float) else ["complex", x.real.hex(), x.imag.hex()]

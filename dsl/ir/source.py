@@ -61,17 +61,19 @@ def _lines(program, free, around):
         for inner in [p for value in e.params.values() for p in programs_in(value)]:
             if inner not in around:  # one that calls itself is written out once
                 yield from (f"    {text}" for text in _lines(inner, free, around))
-    yield f"  return {', '.join(_shown(v, names) for v in program.outputs)}"
+    yield f"  return {', '.join(_operand_text(v, names) for v in program.outputs)}"
 
 
 def line(e, names):
     """An equation as text. names: of the Vars."""
     params = "".join(f" {k}={_parameter(v)}" for k, v in e.params.items() if not is_default(e.op, k, v))
     left = ", ".join(f"{names[v]}: {v.aval}" for v in e.outputs)
-    return f"{left + ' = ' if left else ''}{e.op.__name__}{params} {' '.join(_shown(v, names) for v in e.inputs)}".rstrip()
+    return (
+        f"{left + ' = ' if left else ''}{e.op.__name__}{params} {' '.join(_operand_text(v, names) for v in e.inputs)}".rstrip()
+    )
 
 
-def _shown(v, names):
+def _operand_text(v, names):
     return repr(v) if is_number(v) else names[v]
 
 

@@ -15,7 +15,7 @@ from ..layers.batching import lanes_of
 from .contents import holds
 from .globals_key import Held, exact
 
-LARGEST = 2**63
+INT64_BOUND = 2**63
 
 
 class Static:
@@ -143,9 +143,9 @@ def objects_among(leaves):
     return found
 
 
-def fits(x):
+def fits_numpy(x):
     """Return whether a Python number can be computed with as a NumPy one."""
-    return type(x) is not int or -LARGEST <= x < LARGEST
+    return type(x) is not int or -INT64_BOUND <= x < INT64_BOUND
 
 
 def variable_for(x):

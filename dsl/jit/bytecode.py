@@ -8,8 +8,10 @@ from .opcodes import ATTRIBUTES, IMPORTS, LOADS, PASSED_OVER, STORES, unknown
 
 EDITS = ("append", "extend", "add", "insert", "update", "clear", "appendleft", "setdefault")  # methods that only write
 BY_NAME = ("getattr", "hasattr", "setattr", "delattr")  # whose second argument is a name
-WHOLE = ("vars", "dir", "__dict__", "__getattribute__", "__getattr__", "__setattr__", "__slots__", "getmembers", "asdict",
-         "astuple", "getattr_static", "attrgetter", "methodcaller")  # fmt: skip
+NAMES_OF_ALL_ATTRIBUTES = (
+    "vars", "dir", "__dict__", "__getattribute__", "__getattr__", "__setattr__", "__slots__", "getmembers", "asdict", "astuple",
+    "getattr_static", "attrgetter", "methodcaller",
+)  # fmt: skip
 
 
 class Facts:
@@ -65,7 +67,7 @@ def facts(code):
             found.stored.add(step.argval)
         if step.argval in BY_NAME and step.opname.startswith("LOAD") and not _names_a_constant(steps[i + 1 :]):
             found.whole = True
-        if step.argval in WHOLE and (step.opname in ATTRIBUTES or step.opname in LOADS):
+        if step.argval in NAMES_OF_ALL_ATTRIBUTES and (step.opname in ATTRIBUTES or step.opname in LOADS):
             found.whole = True
     for constant in code.co_consts:
         _constant(found, constant)

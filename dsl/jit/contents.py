@@ -6,8 +6,8 @@ from collections import ChainMap, UserDict, UserList, UserString, deque
 
 SETS = (set, frozenset)
 BUFFERS = (bytearray, memoryview, array.array)
-VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
-WRAPPERS = (UserDict, UserList, UserString, ChainMap, types.MappingProxyType, *VIEWS)
+DICT_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+WRAPPERS = (UserDict, UserList, UserString, ChainMap, types.MappingProxyType, *DICT_VIEWS)
 HOLDERS = (list, tuple, dict, deque, *SETS, *BUFFERS, *WRAPPERS)
 
 
@@ -23,7 +23,7 @@ def wrapped(value):
     """Return what a wrapper shows, as a plain container."""
     if isinstance(value, ChainMap):
         return value.maps
-    if isinstance(value, (types.MappingProxyType, *VIEWS)):
+    if isinstance(value, (types.MappingProxyType, *DICT_VIEWS)):
         return dict(value) if isinstance(value, types.MappingProxyType) else list(value)
     return value.data
 

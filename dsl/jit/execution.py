@@ -24,7 +24,7 @@ from .tree_code import path_function
 from .try_blocks import called
 from .writes import RETURN, Before
 
-UNKNOWN = object()  # before the function has returned
+NOT_RETURNED = object()  # before the function has returned
 
 
 def execute(jitted, tree, leaves, arrays):
@@ -46,7 +46,7 @@ def _go_on(jitted, *call):
 def _found(jitted, tree, segment, path, env, leaves, arrays):
     found = walk(tree, segment, env, path)
     if found is None:
-        found = trace(jitted, tree, env, leaves, arrays, path)
+        found = trace_call(jitted, tree, env, leaves, arrays, path)
     outputs, structure = found
     return pytree.unflatten(structure, outputs)
 
@@ -80,7 +80,7 @@ def walk(tree, segment, env, path):
     return None
 
 
-def trace(jitted, tree, env, leaves, arrays, path) -> Any:
+def trace_call(jitted, tree, env, leaves, arrays, path) -> Any:
     """(results, structure) by running the user's function, and the tree grown by what was new. path: what has been run
     already."""
     tree.traces += 1
@@ -88,7 +88,7 @@ def trace(jitted, tree, env, leaves, arrays, path) -> Any:
     run = JitRun(jitted.name, tree, env, example, path, arrays)
     before = Before(tree, [*objects_among(leaves), *(tree.statics[1] if tree.statics else ())], arrays)
     adoption = Adoption(jitted.f, tree.reads, before.values, arrays) if tree.adopts else None
-    given, out = None, UNKNOWN
+    given, out = None, NOT_RETURNED
     try:
         with run:
             f = adoption.copy(jitted.f, run) if adoption else jitted.f
@@ -106,7 +106,7 @@ def trace(jitted, tree, env, leaves, arrays, path) -> Any:
                 adoption.check(run.segments())
     except (NotFollowed, Exception) as error:
         if adoption is None:
-            if given is None or out is not UNKNOWN or _fails_anyhow(error) or not before.repeatable(run):
+            if given is None or out is not NOT_RETURNED or _fails_anyhow(error) or not before.repeatable(run):
                 raise
             return _without_a_trace(jitted, tree, leaves, before, error)
         tree.reads.adopts = False
@@ -141,7 +141,7 @@ def _without_a_trace(jitted, tree, leaves, before, error):
         plain.plainly = True  # type: ignore[union-attr]
         raise plain from None
     if tree.eager is None:
-        tree.eager = f"with values that jit follows it fails: {type(error).__name__}{place_of(error)}: {error}"
+        tree.eager = f"with values that jit follows it fails: {type(error).__name__}{user_line_of(error)}: {error}"
         warn(f"{jitted.name} runs eagerly from now on: {tree.eager}", PerformanceWarning)
     return found
 
@@ -151,7 +151,7 @@ def _fails_anyhow(error):
     return isinstance(error, RecursionError) or getattr(error, "plainly", False)
 
 
-def place_of(error):
+def user_line_of(error):
     """ " at file:line" of the user's last line that an error came through, or nothing."""
     steps = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     mine = [step for step in steps if not is_library(step[0])]

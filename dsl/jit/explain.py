@@ -29,8 +29,8 @@ def explain(f):
     lines = [f"{jitted.name}: {kinds} kind{'s' * (kinds != 1)} of arguments"]
     for tree in jitted.trees:
         shown = ", ".join(_show_argument(v) for v in tree.inputs)
-        lines.append(f"  {shown or 'no arguments'}: {_count(tree.size, 'segment')}, {_count(tree.calls, 'call')}, "
-                     f"{_count(tree.traces, 'trace')}")  # fmt: skip
+        lines.append(f"  {shown or 'no arguments'}: {_counted(tree.size, 'segment')}, {_counted(tree.calls, 'call')}, "
+                     f"{_counted(tree.traces, 'trace')}")  # fmt: skip
         if tree.eager:
             lines.append(f"    runs eagerly: {tree.eager}")
         if tree.root is not None:
@@ -90,7 +90,7 @@ def jitted_of(f, asked):
     return jitted
 
 
-def _count(n, what):
+def _counted(n, what):
     return f"{n} {what}{'s' * (n != 1)}"
 
 
@@ -105,10 +105,10 @@ def _show(segment, indent, label):
     how, what = segment.question
     end = {
         "answer": lambda: f"then asks for {what.aval}", "raises": lambda: f"then {what.op.__name__} may fail",
-        "return": lambda: f"returns {_count(len(what), 'value')}",
+        "return": lambda: f"returns {_counted(len(what), 'value')}",
     }[how]()  # fmt: skip
     compiled = "" if segment.seconds is None else f" (compiled in {segment.seconds:.2g} s)"
-    what = f"{_count(len(names), 'step')}{shown}, {_count(segment.runs + segment.traced, 'run')}{compiled}, {end}"
+    what = f"{_counted(len(names), 'step')}{shown}, {_counted(segment.runs + segment.traced, 'run')}{compiled}, {end}"
     lines = [f"{indent}{label}segment {segment.number}: {what}"]
     for answer, child in segment.children.items():
         lines += _show(child, indent + "  ", f"{_show_answer(answer)} -> ")

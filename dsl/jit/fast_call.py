@@ -12,13 +12,13 @@ from ...dispatch import isa, watchers
 from ...dispatch import tree as pytree
 from ..avals import is_number
 from ..axes import enclosing_axes
-from .arguments import LARGEST, by_identity, is_array, objects_among
+from .arguments import INT64_BOUND, by_identity, is_array, objects_among
 from .contents import holds
 from .disable import switches
 from .globals_key import Same, exact
 
 MISS = object()
-MOST = 64  # leaves that are tested one by one
+MAX_TESTED_LEAVES = 64  # leaves that are tested one by one
 SOURCE = """\
 def quick(args, kwargs):
     if {tests}:
@@ -35,7 +35,7 @@ def quick_entry(tree, static, args, kwargs, leaves, reads, values, arrays):
     call; reads, values, arrays: how f reads from outside, what it read, and the arrays among that.
     """
     go = tree.go
-    if go is None or len(leaves) > MOST or enclosing_axes():
+    if go is None or len(leaves) > MAX_TESTED_LEAVES or enclosing_axes():
         return None
     code = _Code()
     if not code.arguments(args, kwargs, static) or code.leaves != len(leaves):
@@ -109,7 +109,7 @@ class _Code:
         if kind in (float, complex, bool, int):
             name = self.leaf()
             self.test(f"type({name} := {text}) is {kind.__name__}")
-            return kind is not int or self.test(f"-{LARGEST} <= {name} < {LARGEST}")
+            return kind is not int or self.test(f"-{INT64_BOUND} <= {name} < {INT64_BOUND}")
         if value is None:
             return self.test(f"{text} is None")
         if kind is str:

@@ -28,11 +28,11 @@ from .type_methods import reading
 
 FIXED = (LIBRARY, "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools", "builtins")  # modules that stay
 CALM = (*[name for name in FIXED if name != "scipy"], "collections", "types", "enum", "abc", "dataclasses", "typing", "sys")
-MOST = 2000  # places that are looked for
+MAX_PLACES = 2000  # places that are looked for
 NAMESPACES = (("types", "SimpleNamespace"), ("argparse", "Namespace"))  # classes that stay as they are; their objects do not
 CREATION = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__del__", "__reduce__", "__setstate__")
-FUNCTIONS = (types.FunctionType, functools.partial)
-METHODS = (types.BuiltinFunctionType, types.MethodWrapperType)  # in C
+PYTHON_FUNCTIONS = (types.FunctionType, functools.partial)
+C_METHODS = (types.BuiltinFunctionType, types.MethodWrapperType)  # in C
 ALIASES = ("np", "pa", "sp", "plt")  # names of modules that nobody gives to anything else
 
 
@@ -113,8 +113,8 @@ class Search:
         self.inside(path, self.place(path, text, label, writer), value, label)
 
     def place(self, path, text, label, writer=None):
-        if len(self.places) >= MOST:
-            raise Doubt(f"reads more than {MOST} places outside", ARGUMENT)
+        if len(self.places) >= MAX_PLACES:
+            raise Doubt(f"reads more than {MAX_PLACES} places outside", ARGUMENT)
         name = self.places[path] = f"v{len(self.places)}"
         self.labels[path] = label
         self.lines.append(f"{name} = {text}")
@@ -133,7 +133,7 @@ class Search:
                     self.inside((*path, name, id(part)), self.bound(part), part, f"{bare(label)}.{name}")
             self.methods_of_arrays(path, type(value))
             return
-        if isinstance(value, (type, types.FunctionType, *METHODS)):
+        if isinstance(value, (type, types.FunctionType, *C_METHODS)):
             self.note(value.__module__)
         else:
             self.note(type(value).__module__)
@@ -150,7 +150,7 @@ class Search:
         elif isinstance(value, types.MethodType):
             within("function", value.__func__)
             self.inside((*path, "self", id(value.__self__)), self.bound(value.__self__), value.__self__, "self")
-        elif isinstance(value, METHODS):
+        elif isinstance(value, C_METHODS):
             self.method_in_c(path, value, label)
         elif isinstance(value, functools.partial):
             within("func", value.func)
@@ -372,7 +372,7 @@ class Search:
 
     def names_for(self, o):
         path, text, value, label = o
-        if self.guarded and isinstance(value, FUNCTIONS) and (*path, "count") not in self.places:
+        if self.guarded and isinstance(value, PYTHON_FUNCTIONS) and (*path, "count") not in self.places:
             self.place((*path, "count"), f"len(getattr({text}, '__dict__', ()))", f"the attributes of {bare(label)}")
         if not self.whole or isinstance(value, types.ModuleType):
             return list(self.names)
@@ -390,7 +390,7 @@ class Search:
         if name in own(value) and not isinstance(value, type):
             self.visit(path, read, found(value, name), label, writer)
             return
-        if isinstance(value, FUNCTIONS):
+        if isinstance(value, PYTHON_FUNCTIONS):
             if name in self.stored and not name.startswith("__"):
                 self.visit(path, read, MISSING, label, writer)
             return

@@ -46,17 +46,17 @@ def state(values):
     """A hashable stand-in of what was read, and the arrays in it: numbers and text count by value, arrays by shape and
     dtype and by which of them are one, containers by their contents, all else by identity."""
     arrays = []
-    return tuple([_state(v, arrays) for v in values]), arrays
+    return tuple([_state_of(v, arrays) for v in values]), arrays
 
 
-def _state(value, arrays):
+def _state_of(value, arrays):
     kind = _kind(type(value))
     if kind == "constant":
         return exact(value)
     if kind == "object":
         return Same(value)
     if kind == "held":
-        return _held(value, arrays)
+        return _contents_of(value, arrays)
     if kind == "array":
         return _array(value, arrays)
     if kind == "number":
@@ -90,32 +90,32 @@ def _array(value, arrays):
         return aval_of(value), place, tuple(lanes_of(value).items())
     more = ()
     if type(value) is not np.ndarray:  # a mask, say
-        more = tuple([_state(v, arrays) for v in getattr(value, "__dict__", {}).values()])
+        more = tuple([_state_of(v, arrays) for v in getattr(value, "__dict__", {}).values()])
     if value.dtype.kind == "O":
-        more = more, _state(value.ravel().tolist(), arrays)
+        more = more, _state_of(value.ravel().tolist(), arrays)
     return aval_of(value), place, type(value), value.strides, more
 
 
-def _held(value, arrays):
+def _contents_of(value, arrays):
     """The same for a container, by what it holds."""
     if type(value) in (list, tuple):
-        return type(value), *[_state(v, arrays) for v in value]
+        return type(value), *[_state_of(v, arrays) for v in value]
     if isinstance(value, SETS):
-        return type(value), frozenset([_state(v, arrays) for v in value])
+        return type(value), frozenset([_state_of(v, arrays) for v in value])
     if isinstance(value, BUFFERS):
         return bits(value)
     if isinstance(value, WRAPPERS):
-        return type(value), _state(wrapped(value), arrays)
+        return type(value), _state_of(wrapped(value), arrays)
     if isinstance(value, dict):
         default = Same(value.default_factory) if isinstance(value, defaultdict) else None
-        return type(value), default, *[(_state(k, arrays), _state(v, arrays)) for k, v in value.items()]
+        return type(value), default, *[(_state_of(k, arrays), _state_of(v, arrays)) for k, v in value.items()]
     if isinstance(value, (list, tuple, deque)):
-        return type(value), value.maxlen if isinstance(value, deque) else None, *[_state(v, arrays) for v in value]
+        return type(value), value.maxlen if isinstance(value, deque) else None, *[_state_of(v, arrays) for v in value]
     leaves, structure = tree.flatten(value)
     if structure is tree.LEAF:
         return Same(value)
     structure = of_container(value, structure) if isa(value, Container) else structure
-    return (structure, *[_state(v, arrays) for v in leaves])
+    return (structure, *[_state_of(v, arrays) for v in leaves])
 
 
 def label_of(x, reads, values):

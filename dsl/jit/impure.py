@@ -29,7 +29,7 @@ SETTINGS = (("numpy", "geterr"), ("numpy", "geterrcall"), ("numpy", "getbufsize"
             ("_decimal", "getcontext"), ("_decimal", "localcontext"))  # fmt: skip
 SHARED = ("queue", "_queue", "asyncio.queues", "multiprocessing.queues", "multiprocessing.connection")  # modules
 # modules that have such functions
-WHOLE = ("random", "secrets", "time", "uuid", "os", "datetime", "importlib", "sys", "pathlib")
+CHANGING_MODULES = ("random", "secrets", "time", "uuid", "os", "datetime", "importlib", "sys", "pathlib")
 PATHS = ("exists", "read_text", "read_bytes", "open", "stat", "lstat", "iterdir", "glob", "rglob", "walk", "is_file", "is_dir",
          "is_symlink", "readlink", "resolve", "absolute", "cwd", "home", "owner", "samefile")  # fmt: skip
 
@@ -115,7 +115,7 @@ def of_module(module, names, attributes=()):
     """The same for a module that the code may use by any of the names in it."""
     if module is np:
         return of_module(np.random, names, (*attributes, "random")) if "random" in names else None
-    if module is not np.random and module.__name__ not in WHOLE:
+    if module is not np.random and module.__name__ not in CHANGING_MODULES:
         return None
     for name in names:
         found = changing(vars(module).get(name))
@@ -131,13 +131,13 @@ def of_module(module, names, attributes=()):
 
 def drawn():
     """The state of the generators that all share, to be compared with a later one."""
-    return _plain(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
+    return _hashable_state(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
 
 
-def _plain(state):
+def _hashable_state(state):
     """The state of one of NumPy's generators as tuples and bytes."""
     if isinstance(state, dict):
-        return tuple([(k, _plain(v)) for k, v in state.items()])
+        return tuple([(k, _hashable_state(v)) for k, v in state.items()])
     return state.tobytes() if type(state) is np.ndarray else state
 
 

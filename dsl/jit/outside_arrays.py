@@ -14,7 +14,7 @@ from ..ir.programs import Var
 from .run import equal_params, same_numbers
 
 PATIENCE, OFTEN = 8, 4  # more changes than that, if there was one in so many calls, and the function runs eagerly
-LARGE = 1 << 24  # bytes of an array, from which on it is said that it is compared
+WARN_BYTES = 1 << 24  # bytes of an array, from which on it is said that it is compared
 CHUNK = 1 << 18  # bytes that are compared at once: as many as stay in a processor's cache
 
 
@@ -33,7 +33,7 @@ class Watch:
     def changed(self, arrays, those=None):
         """The number of the first of those arrays that is not as it was, None if all are."""
         for i in range(len(arrays)) if those is None else those:
-            if self.seen[i] is not None and not equal(arrays[i], self.seen[i]):
+            if self.seen[i] is not None and not same_contents(arrays[i], self.seen[i]):
                 return i
         return None
 
@@ -47,7 +47,7 @@ def copied(x):
     return [bytes(memory[i : i + CHUNK]) for i in range(0, x.nbytes, CHUNK)]
 
 
-def equal(x, seen):
+def same_contents(x, seen):
     """Return whether an array has the contents that `copied` gave."""
     x = x if type(x) is np.ndarray else x.view(np.ndarray)
     if len(seen) == 1:

@@ -14,7 +14,7 @@ from ...dispatch import tree as pytree
 from ..array_libraries import bottom
 from ..avals import aval_of, is_number
 from ..control.call import call
-from ..control.recursion_check import DEEPEST, Unfinished, afresh
+from ..control.recursion_check import MAX_NESTED_CHOICES, Unfinished, afresh
 from ..control.self_calls import fill, unfinished
 from ..control.subprograms import as_array, as_numbers, flat_program, number_type, settled
 from ..ir.programs import Var, without_dead_code
@@ -22,11 +22,11 @@ from ..layers.batching import lanes_of
 from ..layers.tracing import NeedsPython, Traced, TraceRun, identity
 from .arguments import Static, is_array, kind_of
 
-PASSES = 10
+MAX_RETRACES = 10
 _calls: ContextVar[tuple] = ContextVar("polyad_jit_calls", default=())  # the calls of jitted functions that are being traced
 
 
-class Call:
+class OpenCall:
     """A call under way. run: the innermost trace where it began; program: the `Recursive` that is made of it, or None."""
 
     __slots__ = ("jitted", "kinds", "program", "run")
@@ -38,7 +38,7 @@ class Call:
 @contextmanager
 def under_way(jitted, leaves, run, program=None):
     """Around the trace of a call. leaves: of its arguments, as it sees them."""
-    token = _calls.set((*_calls.get(), Call(jitted, _kinds(leaves), run, program)))
+    token = _calls.set((*_calls.get(), OpenCall(jitted, _kinds(leaves), run, program)))
     try:
         yield
     finally:
@@ -74,10 +74,10 @@ def call_in_trace(jitted, args, kwargs):
         return known(leaves)
     here: Any = runs[0] if runs else None
     if all([c.run is here for c in same]):
-        if len({(c.run, c.kinds) for c in calls}) > DEEPEST:
+        if len({(c.run, c.kinds) for c in calls}) > MAX_NESTED_CHOICES:
             raise StructureError(
-                f"{jitted.name}: it calls itself for other shapes each time, more than {DEEPEST} calls deep; keep the "
-                "shapes, or end the recursion"
+                f"{jitted.name}: it calls itself for other shapes each time, more than {MAX_NESTED_CHOICES} calls deep; keep "
+                "the shapes, or end the recursion"
             )
         with under_way(jitted, leaves, here):
             return jitted.f(*args, **kwargs)
@@ -123,7 +123,7 @@ class Recursive:
     def make(self, run):
         """Trace it until what it gives is what was assumed."""
         name = self.jitted.name
-        for _ in range(PASSES):
+        for _ in range(MAX_RETRACES):
             outputs = () if self.known is None else self.known[2]
             inputs = [v for v in self.variables if v is not None]
             self.program = unfinished(name, [*[Var(aval_of(x)) for x in self.read], *inputs], outputs, self.acts)

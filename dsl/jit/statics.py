@@ -16,9 +16,9 @@ from .libraries import plain
 from .places import own, slots_of
 from .type_methods import reading
 
-FUNCTIONS = (types.FunctionType, types.MethodType, partial)
-NODES = (type(None), list, tuple, dict, OrderedDict, defaultdict, deque)  # whose data is no static attribute
-MOST = 2000  # parts that are compared
+CALLABLES = (types.FunctionType, types.MethodType, partial)
+CONTAINERS = (type(None), list, tuple, dict, OrderedDict, defaultdict, deque)  # whose data is no static attribute
+MAX_PARTS = 2000  # parts that are compared
 
 
 def changeable(structure):
@@ -27,7 +27,7 @@ def changeable(structure):
     found = []
 
     def node(kind, data, children):
-        if kind not in NODES:
+        if kind not in CONTAINERS:
             found.extend([x for x in (data if type(data) is tuple else (data,)) if not plain(x)])
             found.extend(reading(kind))
 
@@ -41,7 +41,7 @@ def key_of(structure):
     look, methods = Contents(), {}
 
     def node(kind, data, children):
-        if kind not in NODES:
+        if kind not in CONTAINERS:
             methods.update(dict.fromkeys(reading(kind)))
         return kind, look.of(data), tuple(children)
 
@@ -73,8 +73,8 @@ class Contents:
     def of(self, value):
         """A hashable stand-in of all that a value holds."""
         self.count += 1
-        if self.count > MOST:
-            raise Doubt(f"has an argument or array whose static attributes hold more than {MOST} values", ARGUMENT)
+        if self.count > MAX_PARTS:
+            raise Doubt(f"has an argument or array whose static attributes hold more than {MAX_PARTS} values", ARGUMENT)
         if plain(value):
             return _exact(value)
         if id(value) in self.around:
@@ -87,7 +87,7 @@ class Contents:
 
     def _inside(self, value):
         kind = type(value)
-        if isa(value, FUNCTIONS):
+        if isa(value, CALLABLES):
             self.functions.append(value)
             return Same(value) if kind is types.FunctionType else tuple(map(self.of, _parts_of(value)))
         if isa(value, np.ndarray):

@@ -10,7 +10,7 @@ from ..ir.programs import Var
 from .results import Fresh, result
 from .run import answer_key
 
-DEEPEST = 24  # segments on one path that are written out
+MAX_PATH_SEGMENTS = 24  # segments on one path that are written out
 
 
 def path_function(tree, resume):
@@ -77,7 +77,7 @@ class _Code:
 
     def segment(self, segment, path, depth):
         """The lines of a segment, and of what follows it. path: pairs (segment, name of its answer) up to it."""
-        run = None if segment is None or len(path) >= DEEPEST else _compiled(segment)
+        run = None if segment is None or len(path) >= MAX_PATH_SEGMENTS else _compiled(segment)
         if segment is None or run is None:
             self.go_on(segment, path, depth)
             return

@@ -12,18 +12,18 @@ from .bytecode import facts
 from .libraries import LIBRARY, installed, is_ours
 from .places import MISSING, behind, content
 
-_known = weakref.WeakKeyDictionary()  # class of arrays -> (how many methods had been registered, those that read data)
+_reading_methods = weakref.WeakKeyDictionary()  # class of arrays -> (how many methods were registered, those that read data)
 
 
 def reading(cls):
     """The user's methods for arrays of a class that read data outside, beside functions, classes and modules of libraries."""
-    known = _known.get(cls)
+    known = _reading_methods.get(cls)
     if known is None or known[0] != Generic.registered:
         if _is_users(cls) and issubclass(cls, Container):
             methods = tuple([f for f in dict.fromkeys(_methods(cls)) if _reads_data(f, set())])
         else:
             methods = ()
-        known = _known[cls] = Generic.registered, methods
+        known = _reading_methods[cls] = Generic.registered, methods
     return known[1]
 
 

@@ -16,7 +16,7 @@ from ..axes import enclosing_axes
 from ..debug.nans import checking
 from ..ir.pass_selection import checked
 from ..layers.tracing import in_trace
-from .arguments import Arguments, fits, is_array, kind_of, objects_among, stepwise, variable_for
+from .arguments import Arguments, fits_numpy, is_array, kind_of, objects_among, stepwise, variable_for
 from .array_escape import only_met
 from .captured_arrays import Adoption, NotFollowed
 from .disable import switched, switches
@@ -24,7 +24,7 @@ from .execution import execute, shorten
 from .fast_call import MISS, quick_entry
 from .globals_key import Held, Reads, label_of, state
 from .impure import Doubt
-from .outside_arrays import LARGE, OFTEN, PATIENCE, alike
+from .outside_arrays import OFTEN, PATIENCE, WARN_BYTES, alike
 from .recursion import call_in_trace
 from .segments import Tree
 from .statics import changeable, key_of
@@ -33,7 +33,7 @@ from .writes import KEPT
 if TYPE_CHECKING:
     from .annotations import Jit
 
-MOST = 256  # kinds of arguments that are kept
+MAX_SIGNATURES = 256  # kinds of arguments that are kept
 
 
 def _with_attributes(function: Any) -> Jit:
@@ -156,7 +156,7 @@ class Jitted:
                 if stepwise(x):
                     return self.f(*args, **kwargs)
             if is_number(x):
-                if not fits(x):
+                if not fits_numpy(x):
                     return self.f(*args, **kwargs)
             elif not isa(x, np.generic):
                 plain = plain and not is_array(x)
@@ -244,7 +244,7 @@ class Jitted:
             others = [i for i in range(len(before.arrays)) if i not in adopted]
             tree.watch.needed = [] if only_met(tree, tree.reads, before.arrays) else others
             plain = [before.arrays[i] for i in tree.watch.needed if isa(before.arrays[i], np.ndarray)]
-            many = [x for x in plain if x.nbytes > LARGE]
+            many = [x for x in plain if x.nbytes > WARN_BYTES]
             if many and before.doubt is None:
                 label = label_of(many[0], tree.reads, before.values)
                 what = f"compares {label}, {many[0].nbytes >> 20} MB, with a copy at each call, as NumPy alone may have read it"
@@ -320,7 +320,7 @@ class Jitted:
         found = Reads(self.f, objects)
         with self.lock:
             gone = [o for o in self.reads if any([x.gone for x in o])]
-            if len(self.known) >= MOST:
+            if len(self.known) >= MAX_SIGNATURES:
                 gone = list(self.reads)
             for o in gone:
                 del self.reads[o]
@@ -336,11 +336,11 @@ class Jitted:
         with self.lock:
             for gone in [k for k, t in reads.trees.items() if any([x.gone for x in t.held])]:
                 del reads.trees[gone]
-            if len(reads.trees) >= MOST:
+            if len(reads.trees) >= MAX_SIGNATURES:
                 del reads.trees[next(iter(reads.trees))]
                 if not self.full:
                     self.full = True
-                    what = f"more than {MOST} kinds of its arguments, or of what it reads from outside"
+                    what = f"more than {MAX_SIGNATURES} kinds of its arguments, or of what it reads from outside"
                     advice = "each is compiled by itself: make arrays or arguments of what changes"
                     warn(f"{self.name}: there are {what}; {advice}", PerformanceWarning)
             tree.lifts = any([kind == key[0] for kind, unused in reads.trees])  # what f reads was something else

@@ -57,7 +57,7 @@ class Before:
             if len(log) != count:
                 if not _acts(run):  # else it may have been the effect of a step
                     self.added.append(label)
-                if _holds(log):
+                if _holds_traced(log):
                     self.doubt = f"adds what it computes to {label}, outside of it", KEPT
                     self.changed.append((None, log))
 
@@ -98,7 +98,7 @@ def settle(container):
     for key, x in _items(container):
         if isinstance(x, Traced):
             container[key] = number(x)
-        elif isinstance(x, tuple) and _holds(x):
+        elif isinstance(x, tuple) and _holds_traced(x):
             container[key] = type(x)([number(part) if isinstance(part, Traced) else part for part in x])
         else:
             settle(x)
@@ -110,6 +110,6 @@ def _items(container):
     return list(container.items()) if isinstance(container, dict) else []
 
 
-def _holds(x):
+def _holds_traced(x):
     """Return whether a container holds a value of a trace."""
-    return isinstance(x, Traced) or any([_holds(part) for _, part in _items(x)])
+    return isinstance(x, Traced) or any([_holds_traced(part) for _, part in _items(x)])

@@ -26,7 +26,7 @@ from ..ops.create import arange_like
 from ..ops.shape import broadcast_to
 from .batch_rules import batch_rule
 from .effect_log import Happened, recalled
-from .splitting import Need, answer_of_lanes, concrete, fits, lane_numbers, show
+from .splitting import Need, answer_of_lanes, collective_text, concrete, fits, lane_numbers
 
 
 class LanesRun(Run):
@@ -140,8 +140,8 @@ class LanesRun(Run):
         self.position += 1  # not for one that has failed: user code may go on all the same
         if not fits(logged, signature):
             raise LaneSplitError(
-                f"{self.name}: lanes that took different paths meet different collectives: {show(logged)} and "
-                f"{show(signature)}; all lanes must call the same ones in the same order"
+                f"{self.name}: lanes that took different paths meet different collectives: {collective_text(logged)} and "
+                f"{collective_text(signature)}; all lanes must call the same ones in the same order"
             )
         if self.axis.varying and not is_number(result):
             return self.constant(result)

@@ -52,7 +52,7 @@ def owner(x):
     return x
 
 
-def apart(results, others):
+def unaliased(results, others):
     """Arrays whose memory is theirs alone, so that writing to one changes neither another nor one of the others."""
     taken = {id(owner(x)) for x in others if isa(x, np.ndarray)}
 
@@ -97,7 +97,7 @@ class Outputs:
         axes = tree.broadcast_prefix(out_axes, model, f"{self.name}: out_axes")
         placed = [self._place(u, a) for u, a in zip(units, axes, strict=True)]
         constants = [leaf.value for unit in units for leaf in tree.leaves(unit) if leaf.same]
-        return tree.unflatten(structure, apart(placed, [*tree.leaves(self.inputs.given), *constants]))
+        return tree.unflatten(structure, unaliased(placed, [*tree.leaves(self.inputs.given), *constants]))
 
     def _place(self, unit, out_axis):
         if is_container(unit):
@@ -146,7 +146,7 @@ def merge_parts(name, parts, column):
     """
     if len(parts) == 1 or not any(getattr(s.value, "mapped", True) for s in column):
         return column[0]
-    values = _alike(name, column)
+    values = _one_aval(name, column)
     wide = [
         broadcast_to(v, shape=(len(part), *shape_of(v))) if s.same else v
         for v, s, part in zip(values, column, parts, strict=True)
@@ -158,7 +158,7 @@ def merge_parts(name, parts, column):
     return Stacked(pick(concatenate(wide, axis=0), order), False)
 
 
-def _alike(name, column):
+def _one_aval(name, column):
     """The values of one output leaf in all parts, of one lane shape and dtype; Python numbers follow the others."""
     values = with_one_dtype([s.value for s in column], {dtype_of(s.value) for s in column if not is_number(s.value)})
     found = {(s.shape, str(dtype_of(v))) for v, s in zip(values, column, strict=True)}

@@ -15,7 +15,7 @@ from ..ops.indexing import index
 from ..ops.shape import concatenate
 from ..ops.sorting import argsort
 
-PATIENCE, TURNS = 100, 500  # a map without lanes answers no so many times, then yes, so many turns in all
+SAME_ANSWERS, TURNS = 100, 500  # a map without lanes answers no so many times, then yes, so many turns in all
 
 
 class Split(BaseException):
@@ -32,7 +32,7 @@ class Need(BaseException):
         self.run, self.signature, self.value, self.perform = run, signature, value, perform
 
 
-def show(signature):
+def collective_text(signature):
     """A collective's signature as text."""
     name, shape, dtype = signature
     return f"{name} of {dtype or 'number'}{list(shape)}"
@@ -102,7 +102,7 @@ def _in_order(x):
 
 def _undetermined(run, answers):
     """An answer where there are no lanes: no for a while, so that `while c` ends, then yes, for `while not c`."""
-    turn, run.asked = run.asked // PATIENCE, run.asked + 1
+    turn, run.asked = run.asked // SAME_ANSWERS, run.asked + 1
     if turn >= TURNS:
         raise LaneSplitError(
             f"{run.name}: no lanes: the path is undetermined, and neither answer ends the loop; use where, or map "

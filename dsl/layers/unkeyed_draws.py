@@ -27,7 +27,7 @@ def looked_at(name, f, axis):
     if code is None or _looked.get(code, 0) >= LOOKS:
         return f
     _looked[code] = _looked.get(code, 0) + 1
-    generators = [("Python's module random", random.getstate), *_numpys(), *_held(inner)]
+    generators = [("Python's module random", random.getstate), *_numpys(), *_generators_of(inner)]
 
     @functools.wraps(f)
     def look(*args, **kwargs):
@@ -50,10 +50,10 @@ def looked_at(name, f, axis):
 
 def _numpys():
     module = sys.modules.get("numpy.random")
-    return [("numpy.random", functools.partial(_state, module.mtrand._rand))] if module is not None else []
+    return [("numpy.random", functools.partial(_generator_state, module.mtrand._rand))] if module is not None else []
 
 
-def _held(f):
+def _generators_of(f):
     """Generators that f holds: in variables of enclosing functions and globals, and attributes of these and of its object."""
     module = sys.modules.get("numpy.random")
     if module is None:
@@ -68,11 +68,11 @@ def _held(f):
         own = {} if isinstance(value, (types.ModuleType, type)) else getattr(value, "__dict__", {})
         for what, part in [(name, value), *[(f"{name}.{k}", v) for k, v in own.items()]]:
             if isinstance(part, (module.Generator, module.RandomState)):
-                found[what] = functools.partial(_state, part)
+                found[what] = functools.partial(_generator_state, part)
     return [(f"the generator {what!r}", state) for what, state in found.items()]
 
 
-def _state(generator):
+def _generator_state(generator):
     legacy = hasattr(generator, "get_state")  # it keeps every second normal number itself
     state = generator.get_state(legacy=False) if legacy else generator.bit_generator.state
     arrays = {k: x for k, x in state["state"].items() if hasattr(x, "tobytes")}

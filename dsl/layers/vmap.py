@@ -22,7 +22,7 @@ from ..axes import Axis
 from .batching import LanesRun
 from .mapped_inputs import MappedInputs, pick
 from .mapped_outputs import Outputs, flatten_outputs, merge_parts
-from .splitting import Need, Split, fits, lane_numbers, show
+from .splitting import Need, Split, collective_text, fits, lane_numbers
 from .unkeyed_draws import looked_at
 
 if TYPE_CHECKING:
@@ -130,13 +130,14 @@ def _check_all_wait(name, axis, done, waiting):
     if done:
         there = sorted(axis.offset + lane for lanes, _ in waiting for lane in lane_numbers(lanes))
         raise LaneSplitError(
-            f"{name}: {show(first)} over the axis {axis!r} is in a branch that only lanes {_some(there)} take; call it "
-            "before the branch, or in every branch"
+            f"{name}: {collective_text(first)} over the axis {axis!r} is in a branch that only lanes {_some(there)} take; call "
+            "it before the branch, or in every branch"
         )
     for _, need in waiting:
         if not fits(need.signature, first):
             raise LaneSplitError(
-                f"{name}: lanes that took different paths meet different collectives: {show(first)} and {show(need.signature)}"
+                f"{name}: lanes that took different paths meet different collectives: "
+                f"{collective_text(first)} and {collective_text(need.signature)}"
             )
 
 

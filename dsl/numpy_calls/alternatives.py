@@ -57,5 +57,3 @@ def alternative(name):
         return "polyad.polyval, whose coefficients begin with the highest power, or polyad.einsum with polyad.vander"
     return ALTERNATIVES.get(name.partition(".")[0] if name.endswith((".at", ".reduce", ".accumulate", ".reduceat", ".outer"))
                             else name)  # fmt: skip
-
-

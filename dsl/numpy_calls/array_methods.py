@@ -170,7 +170,7 @@ class Member:
         return kind(value) if kind in NUMBERS else np.asarray(value) if kind is np.ndarray else value
 
 
-def install(methods):
+def install_methods(methods):
     """Give `Layer` the methods, from a table of operations, and all other public attributes of NumPy's arrays and numbers."""
     for name, op in methods.items():
         setattr(Layer, name, spelled(name, op))

@@ -163,15 +163,29 @@ ANSWERS = {
     "broadcast_arrays": lambda *xs, subok=False: several.broadcast_arrays(*xs),
     "meshgrid": _meshgrid,
     "unstack": lambda x, /, *, axis=0: several.unstack(x, axis=axis),
-    **{f.__name__: _list_of_parts(f) for f in (joining.split, joining.array_split, joining.hsplit, joining.vsplit,
-                                               joining.dsplit)},
+    **{
+        f.__name__: _list_of_parts(f)
+        for f in (joining.split, joining.array_split, joining.hsplit, joining.vsplit, joining.dsplit)
+    },
     "fix": trunc,
     "einsum": _einsum,
     "where": _where,
     "choose": lambda a, choices, mode="raise": selection.choose(create.asarray(a), choices, mode=mode),
     "gradient": sampled.gradient,
-    **{f.__name__: f for f in (joining.atleast_1d, joining.atleast_2d, joining.atleast_3d, joining.block, selection.select,
-                               selection.piecewise, selection.allclose, selection.array_equal, selection.array_equiv)},
+    **{
+        f.__name__: f
+        for f in (
+            joining.atleast_1d,
+            joining.atleast_2d,
+            joining.atleast_3d,
+            joining.block,
+            selection.select,
+            selection.piecewise,
+            selection.allclose,
+            selection.array_equal,
+            selection.array_equiv,
+        )
+    },
     "nan_to_num": _nan_to_num,
     "array_repr": lambda arr, *args, **options: repr(arr),
     "array_str": lambda a, *args, **options: str(a),

@@ -81,7 +81,7 @@ METHODS = {
 
 BY_NAME = ("argmax", "argmin", "argsort", "compress", "cumprod", "cumsum", "diagonal", "nonzero", "repeat", "searchsorted",
            "std", "trace", "var")  # fmt: skip  # methods of the same name as their operation
-LARGEST = 2**63  # beyond the integers of NumPy
+INT64_BOUND = 2**63  # beyond the integers of NumPy
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")  # of the array API standard
 
 
@@ -184,10 +184,10 @@ def _int(self):
     """int(x); in a trace the question is the whole number, not the value."""
     if dtype_of(self).kind != "f" or _trace_of(self) is None:
         return int(_concrete(self, "int"))
-    fits = compare.less(complex.abs(self), float(LARGEST))
+    fits = compare.less(complex.abs(self), float(INT64_BOUND))
     whole = complex.astype(compare.where(fits, self, 0.0), dtype=np.dtype(int))
-    n = int(_concrete(compare.where(fits, whole, -LARGEST), "int"))
-    if n > -LARGEST:
+    n = int(_concrete(compare.where(fits, whole, -INT64_BOUND), "int"))
+    if n > -INT64_BOUND:
         return n
     if compare.not_equal(self, self):
         raise ValueError("cannot convert float NaN to integer")
@@ -236,7 +236,7 @@ def _namespace(self, /, *, api_version=None):
 BUFFERS = "make an array that it is written into (b[0] = x) with polyad.zeros(shape) or np.zeros_like(followed value)"
 
 
-def install():
+def install_operators():
     """Give `Array` the operators and methods, and `Layer` the conversions that Python asks for."""
     for name, op in BINARY.items():
         setattr(Array, f"__{name}__", _operator(op))
@@ -259,11 +259,11 @@ def install():
     for name in BY_NAME:
         if name in operations and not hasattr(Array, name):
             setattr(Array, name, operations[name])
-    array_methods.install(METHODS | {name: operations[name] for name in BY_NAME if name in operations})
+    array_methods.install_methods(METHODS | {name: operations[name] for name in BY_NAME if name in operations})
     for name, method in in_place.METHODS.items():
         setattr(Layer, name, method)
     Array.__setitem__ = assignment.setitem
-    views.install()
+    views.install_views()
     Array.conj = Array.conjugate = _conj
     Array.flatten = _flatten
     Array.__getitem__ = indexing.getitem

@@ -86,7 +86,7 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
         *numbers, mask = numbers
         return getattr(ufunc, method)(*numbers, **(kwargs | {"where": mask} if "where" in kwargs else kwargs))
     out = _checked_out(name, kwargs.pop("out", None), contained)
-    y = _ufunc_result(name, self, op, ufunc, method, [_listed(x) for x in inputs], kwargs, out)
+    y = _ufunc_result(name, self, op, ufunc, method, [_as_array_argument(x) for x in inputs], kwargs, out)
     return y if out is None else in_place.write_out(name, out, y)
 
 
@@ -146,7 +146,7 @@ def _spelled_by_numpy(name, self, function, op, args, kwargs):
     """(arrays, parameters, options) for the operation, from a call in NumPy's own spelling."""
     count = len(op.generic.arrays)
     if len(args) == count and not kwargs and not op.generic.sequence:  # most calls
-        return [_listed(x) for x in args], {}, {}
+        return [_as_array_argument(x) for x in args], {}, {}
     signature = signatures.signature(function)
     arrays = list(signature.parameters)[:count]
     renamed = {RENAMED.get(k) or k: v for k, v in kwargs.items()}
@@ -171,10 +171,14 @@ def _spelled_by_numpy(name, self, function, op, args, kwargs):
             default = True if key == "where" else getattr(signature.parameters.get(key), "default", None)
             _refuse_unless_default(name, self, key, value, default)
     xs = [given[a] for a in arrays]
-    return [[_listed(x) for x in xs[0]]] if op.generic.sequence else [_listed(x) for x in xs], params, options
+    return (
+        [[_as_array_argument(x) for x in xs[0]]] if op.generic.sequence else [_as_array_argument(x) for x in xs],
+        params,
+        options,
+    )
 
 
-def _listed(x):
+def _as_array_argument(x):
     """An array argument; NumPy takes lists of numbers for arrays, so here they are."""
     return create.asarray(x) if isa(x, (list, tuple)) else x
 
@@ -190,11 +194,11 @@ def _in_dtype(name, op, xs, dtype, params):
 
 
 def _reduce(name, self, op, ufunc, x, axis=0, dtype=None, keepdims=False, where=True, initial=np._NoValue):
-    if ufunc not in ufuncs.REDUCTIONS:
+    if ufunc not in ufuncs.UFUNC_REDUCTIONS:
         if dtype is not None or where is not True or initial not in (None, np._NoValue):
             raise MissingRuleError(f"{name}: dtype=, where= and initial= are not offered")
         return ufuncs.fold(name, op, x, axis, bool(keepdims))
-    total, params = operations[ufuncs.REDUCTIONS[ufunc]], {"keepdims": bool(keepdims)}
+    total, params = operations[ufuncs.UFUNC_REDUCTIONS[ufunc]], {"keepdims": bool(keepdims)}
     if dtype is not None and "dtype" not in total.generic.params:
         return _in_dtype(name, total, [x], dtype, {**params, "axis": axis})
     params = params if dtype is None else {**params, "dtype": dtype}
@@ -243,12 +247,10 @@ def _checked_out(name, out, contained=False):
 def _refuse_unless_default(name, x, key, value, default):
     same = value is default or (type(value) is type(default) and value == default)
     if not same and key not in WITHOUT_MEANING:
-        raise MissingRuleError(
-            f"{name}: the parameter {key}={value!r} is not offered on {type(x).__name__}; leave it out"
-        )
+        raise MissingRuleError(f"{name}: the parameter {key}={value!r} is not offered on {type(x).__name__}; leave it out")
 
 
-def install():
+def install_protocols():
     """Answer NumPy's protocols on `Array` for every card."""
     _register_cards()
     for name, given in {**functions.ANSWERS, **in_place.FUNCTIONS}.items():

@@ -23,7 +23,7 @@ def instead():
         if module.startswith("scipy.sparse."):
             return None  # products of sparse matrices, which ours do not take
         if module.startswith("scipy."):
-            names += _functions(frame)
+            names += _names_in_frame(frame)
         elif not is_library(frame.f_code.co_filename) and not module.startswith("numpy") and names:
             break  # whoever called it
         frame = frame.f_back
@@ -34,7 +34,7 @@ def instead():
     return None
 
 
-def _functions(frame):
+def _names_in_frame(frame):
     """The names of the functions that a frame carries out: its own, and one that a decorator has around it."""
     held = frame.f_locals.values() if frame.f_code.co_flags & inspect.CO_NESTED else []
     theirs = [v for v in held if isinstance(v, types.FunctionType) and v.__module__.startswith("scipy.")]

@@ -19,7 +19,7 @@ from ..ops.create import asarray
 from ..ops.indexing import getitem
 from ..ops.shape import broadcast_to, concatenate, reshape, stack
 
-REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
+UFUNC_REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
               np.logical_or: "any"}  # fmt: skip
 ACCUMULATIONS = {np.add: "cumsum", np.multiply: "cumprod"}
 NEUTRAL = {"sum": 0, "prod": 1, "max": -np.inf, "min": np.inf, "all": True, "any": False, "nansum": 0, "nanprod": 1}
@@ -69,7 +69,7 @@ def accumulate(name, op, ufunc, x, axis=0, dtype=None):
         return operations[ACCUMULATIONS[ufunc]](x, axis=axis, **({} if dtype is None else {"dtype": dtype}))
     if ufunc in (np.logical_and, np.logical_or, np.logical_xor):  # the first result too is true or false
         x = astype(x, dtype=bool)
-    step, ahead = _step(name, op), _moved(name, x, axis)
+    step, ahead = _ufunc_step(name, op), _moved(name, x, axis)
     if not shape_of(ahead)[0]:
         return x.copy()
     first, rest = _begun(op, ahead)
@@ -93,7 +93,7 @@ def fold(name, op, x, axis=0, keepdims=False):
         axis = 0 if axis is None else axis[0]
     if axis is None or isinstance(axis, tuple):
         raise MissingRuleError(f"{name}: over several axes at once it is not offered; reduce one axis after the other")
-    step, ahead = _step(name, op), _moved(name, x, axis)
+    step, ahead = _ufunc_step(name, op), _moved(name, x, axis)
     if not shape_of(ahead)[0]:
         raise ShapeError(f"{name}: an axis of length 0 has nothing to reduce")
     y, rest = _begun(op, ahead)
@@ -108,7 +108,7 @@ def _moved(name, x, axis):
     return operations["moveaxis"](x, normalize_axis(name, operator.index(axis), ndim_of(x)), 0)
 
 
-def _step(name, op):
+def _ufunc_step(name, op):
     if op is None or op.generic.arity != 2:
         raise MissingRuleError(f"{name} is not one of polyad's operations; write the loop, or use polyad's cumulative "
                                "functions")  # fmt: skip
@@ -123,9 +123,9 @@ def outer(op, a, b, **params):
 
 def reduceat(name, ufunc, x, indices, axis=0, dtype=None):
     """`ufunc.reduceat`: reductions of the slices between consecutive indices."""
-    if dtype is not None or ufunc not in REDUCTIONS:
+    if dtype is not None or ufunc not in UFUNC_REDUCTIONS:
         raise MissingRuleError(f"{name}: only for add, multiply, maximum, minimum, without dtype=; reduce slices of x instead")
-    op, starts = operations[REDUCTIONS[ufunc]], [operator.index(i) for i in indices]
+    op, starts = operations[UFUNC_REDUCTIONS[ufunc]], [operator.index(i) for i in indices]
     axis = normalize_axis(name, axis, ndim_of(x))
     before, n = (slice(None),) * axis, shape_of(x)[axis]
     if not all(0 <= i < n for i in starts):

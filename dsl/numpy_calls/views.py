@@ -29,7 +29,7 @@ def _linked(make):
     return wrap
 
 
-def _part(generic, target):
+def _index_view(generic, target):
     """For `index`, without what `_linked` needs for all: slices are taken often."""
 
     def run(x, spec):
@@ -64,11 +64,11 @@ def _write_transpose(x, new, step):
     return transpose(new, axes=back if back is None else tuple(back))
 
 
-SAME = (lambda x, step: x, lambda x, new, step: new, "same")
+IDENTITY_VIEW = (lambda x, step: x, lambda x, new, step: new, "same")
 
 
 def _same_view(x, y, dtype, copy=True, device=None):
-    return None if copy or device is not None or dtype_of(x) != dtype_of(y) else SAME
+    return None if copy or device is not None or dtype_of(x) != dtype_of(y) else IDENTITY_VIEW
 
 
 def _reshape_view(x, y, shape, copy=None):
@@ -92,7 +92,7 @@ IMAG = (lambda z, step: imag(z), lambda z, new, step: add(real(z), multiply(1j, 
 
 
 def _real_view(x, y):
-    return REAL if dtype_of(x).kind == "c" else SAME
+    return REAL if dtype_of(x).kind == "c" else IDENTITY_VIEW
 
 
 def _imag_view(x, y):
@@ -114,7 +114,7 @@ def _by_its_body(generic, target):
 
 
 VIEWS = {
-    "index": _part, "transpose": _linked(_transpose_view), "reshape": _linked(_reshape_view),
+    "index": _index_view, "transpose": _linked(_transpose_view), "reshape": _linked(_reshape_view),
     "real": _linked(_real_view), "imag": _linked(_imag_view), "broadcast_to": _read_only, "diagonal": _read_only,
     "diag": _diag, "astype": _linked(_same_view),
 }  # fmt: skip
@@ -125,7 +125,7 @@ BODIES = (  # composite operations whose NumPy function returns views
 )  # fmt: skip
 
 
-def install():
+def install_views():
     """Tell the cards whose results share elements with their argument."""
     for name, view in (*VIEWS.items(), *[(name, _by_its_body) for name in BODIES]):
         if name in operations:

@@ -119,10 +119,12 @@ def masked_quotient_jvp(dxs, z, x, y):
     return masked_quotient(dx, y) if dz is None else add(masked_quotient(dx, y), dz)
 
 
-masked_quotient.rule("vjp")([
-    lambda ct, z, x, y: masked_quotient(ct, y),
-    lambda ct, z, x, y: negative(masked_product(ct, masked_quotient(z, y))),
-])
+masked_quotient.rule("vjp")(
+    [
+        lambda ct, z, x, y: masked_quotient(ct, y),
+        lambda ct, z, x, y: negative(masked_product(ct, masked_quotient(z, y))),
+    ]
+)
 
 
 def over_or_zero(x, y, slope_of=None):
@@ -156,10 +158,12 @@ def divide_jvp(dxs, z, x, y):
     return _over(dx, y) if dz is None else add(_over(dx, y), dz)
 
 
-divide.rule("vjp")([
-    lambda ct, z, x, y: _over(ct, y),
-    lambda ct, z, x, y: negative(masked_product(ct, divide(z, y))),
-])
+divide.rule("vjp")(
+    [
+        lambda ct, z, x, y: _over(ct, y),
+        lambda ct, z, x, y: negative(masked_product(ct, divide(z, y))),
+    ]
+)
 
 
 divide.rule("taylor")(quotient_taylor)
@@ -171,9 +175,7 @@ def masked_product_taylor(k, z, x, y):
     return convolved(masked_product, k, x, y)
 
 
-@elementwise(
-    differentiable=False, c="floor_divide({0}, {1})", samples=[case(normal(3), positives(3)), case(integers(4), 3)]
-)
+@elementwise(differentiable=False, c="floor_divide({0}, {1})", samples=[case(normal(3), positives(3)), case(integers(4), 3)])
 def floor_divide(x, y, /):
     """Largest whole number not above x / y, element by element. Its derivative is zero where it has one."""
 
@@ -214,9 +216,7 @@ def square(x, /):
     """x * x, element by element."""
 
 
-@elementwise(
-    c={"iuf": "sign({0})"}, samples=[case(normal(3)), case(integers(3, low=-3, high=3)), case(complex_normal(3))]
-)
+@elementwise(c={"iuf": "sign({0})"}, samples=[case(normal(3)), case(integers(3, low=-3, high=3)), case(complex_normal(3))])
 def sign(x, /):
     """Sign, element by element: -1, 0 or 1 (constant under derivatives); x / |x| for complex x, 0 at 0 with slope 0."""
 

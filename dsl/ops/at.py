@@ -75,4 +75,3 @@ class at:
         if isinstance(self.x, Array):  # else the call itself says what is wrong
             check_write(write.card.name, self.x, v, arrays, spec)
         return write(self.x, v, *arrays, spec=spec)
-

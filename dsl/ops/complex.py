@@ -13,7 +13,7 @@ from ..roots import Root, at_convention
 from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
 from .compare import equal
 
-both = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
+real_or_complex = [case(normal(3)), case(complex_normal(3)), case(complex_normal(2, 3))]
 
 
 def is_complex(x):
@@ -21,17 +21,17 @@ def is_complex(x):
     return dtype_of(x).kind == "c"
 
 
-@elementwise(numpy=("real",), c={"biuf": "{0}", "c": "real({0})"}, samples=both)
+@elementwise(numpy=("real",), c={"biuf": "{0}", "c": "real({0})"}, samples=real_or_complex)
 def real(x, /):
     """Real part of each element."""
 
 
-@elementwise(numpy=("imag",), c={"biuf": "0", "c": "imag({0})"}, samples=both)
+@elementwise(numpy=("imag",), c={"biuf": "0", "c": "imag({0})"}, samples=real_or_complex)
 def imag(x, /):
     """Imaginary part of each element; zeros for real x."""
 
 
-@elementwise(numpy=("conjugate",), kernel="conjugate", c={"biuf": "{0}", "c": "conj({0})"}, samples=both)
+@elementwise(numpy=("conjugate",), kernel="conjugate", c={"biuf": "{0}", "c": "conj({0})"}, samples=real_or_complex)
 def conj(x, /):
     """Complex conjugate of each element."""
 
@@ -58,7 +58,7 @@ def _unit(y, x):
     return sign(x)
 
 
-@elementwise(kernel="abs", numpy=("absolute",), c="abs({0})", samples=both)
+@elementwise(kernel="abs", numpy=("absolute",), c="abs({0})", samples=real_or_complex)
 def abs(x, /):
     """Absolute value of each element, real. Convention: the slope at 0 is 0."""
 

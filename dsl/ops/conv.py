@@ -21,7 +21,7 @@ from .shape import broadcast_to, expand_dims, moveaxis, reshape
 from .windows import overlap_add, pads, per_axis, positions, sliding_windows
 
 
-def _shown(x):
+def _shape_text(x):
     return str(x) if isinstance(x, Aval) else describe(x)
 
 
@@ -38,8 +38,8 @@ def geometry(name, space, kernel, strides, padding, dilation):
 def _check_axes(name, a, b):
     if not 3 <= ndim_of(a) <= 5 or ndim_of(a) != ndim_of(b):
         raise ShapeError(
-            f"{name}: {_shown(a)} and {_shown(b)}; it takes (batch, channels, *space) and (out, in, *kernel) of one to three "
-            "spatial axes"
+            f"{name}: {_shape_text(a)} and {_shape_text(b)}; it takes (batch, channels, *space) and (out, in, *kernel) of one "
+            "to three spatial axes"
         )
 
 
@@ -54,7 +54,7 @@ def _check_channels(name, x, w, y, groups):
         raise ShapeError(f"{name}: {x} channels in {groups} group(s), but a weight for {w} per group")
 
 
-_layers = [
+_conv_cases = [
     case(normal(2, 2, 5), normal(3, 2, 3)),
     case(normal(1, 2, 6), normal(2, 1, 2), strides=2, padding=1, dilation=2, groups=2),
     case(normal(2, 1, 4, 5), normal(2, 1, 2, 3), padding="same", strides=(1, 2)),
@@ -64,7 +64,7 @@ _layers = [
 ]
 
 
-@bilinear(kernel=None, numpy=(), samples=_layers)
+@bilinear(kernel=None, numpy=(), samples=_conv_cases)
 def conv(x, w, /, strides: Any = 1, padding: Any = "valid", dilation: Any = 1, groups=1):
     """Convolution as in neural networks (a correlation: the kernel is not reversed) over one to three spatial axes.
 
@@ -129,7 +129,9 @@ def conv_input_shape(y, w, space, strides=1, padding="valid", dilation=1, groups
     _check_channels("conv_input", None, w.shape[1], w.shape[0], groups)
     *_, out = geometry("conv_input", space, w.shape[2:], strides, padding, dilation)
     if y.shape[1:] != (w.shape[0], *out):
-        raise ShapeError(f"conv_input: {_shown(y)} misfits {_shown(w)} over {list(space)}, which give {[w.shape[0], *out]}")
+        raise ShapeError(
+            f"conv_input: {_shape_text(y)} misfits {_shape_text(w)} over {list(space)}, which give {[w.shape[0], *out]}"
+        )
     return Aval((y.shape[0], w.shape[1] * groups, *space), np.result_type(y.dtype, w.dtype))
 
 
@@ -139,7 +141,7 @@ def conv_weight_shape(x, y, kernel, strides=1, padding="valid", dilation=1, grou
     _check_channels("conv_weight", x.shape[1], None, y.shape[1], groups)
     *_, out = geometry("conv_weight", x.shape[2:], kernel, strides, padding, dilation)
     if y.shape[0] != x.shape[0] or y.shape[2:] != out:
-        raise ShapeError(f"conv_weight: {_shown(y)} is no result for {_shown(x)} and a kernel of {list(kernel)}")
+        raise ShapeError(f"conv_weight: {_shape_text(y)} is no result for {_shape_text(x)} and a kernel of {list(kernel)}")
     return Aval((y.shape[1], x.shape[1] // groups, *kernel), np.result_type(x.dtype, y.dtype))
 
 
@@ -180,7 +182,7 @@ def _from_channels(y, size):
     return moveaxis(reshape(y, shape=(batch, size, channels // size, *rest)), 1, 0)
 
 
-def _joined(w):
+def _merged_axes(w):
     """The first axis and the lanes as one."""
     return reshape(w, shape=(-1 if 0 not in shape_of(w) else 0, *shape_of(w)[2:]))
 
@@ -197,12 +199,12 @@ def _declare_batch(op, weight):
         if not size or 0 in result.shape:
             return zeros_like(a if batched[0] else b, dtype=result.dtype, shape=(size, *result.shape))
         if weight and not batched[1]:
-            y = op(_joined(a), b, groups=groups, **params)
+            y = op(_merged_axes(a), b, groups=groups, **params)
             return reshape(y, shape=(size, *result.shape))
         if op is conv and not batched[0] and groups == 1:  # more kernels over one input
-            return _from_channels(op(a, _joined(b), **params), size)
+            return _from_channels(op(a, _merged_axes(b), **params), size)
         a, b = (x if known else broadcast_to(x, shape=(size, *shape_of(x))) for x, known in zip(xs, batched))
-        y = op(_into_channels(a, size), _joined(b) if weight else _into_channels(b, size), groups=size * groups, **params)
+        y = op(_into_channels(a, size), _merged_axes(b) if weight else _into_channels(b, size), groups=size * groups, **params)
         return _from_channels(y, size) if weight else reshape(y, shape=(size, *result.shape))
 
 

@@ -29,7 +29,7 @@ def extent(name, a, v, mode):
     return parts[mode]
 
 
-def _part(x, start, length):
+def _slice_last(x, start, length):
     """A part of the last axis."""
     whole = (Slice((None, None, None)),) * (len(shape_of(x)) - 1)
     return x if shape_of(x)[-1] == length else index(x, spec=(*whole, Slice((start, start + length, None))))
@@ -87,7 +87,7 @@ def convolve_batch(size, xs, batched, mode="full"):
     x = reshape(a, shape=(1, size, -1) if both else (size, 1, -1))
     w = index(reshape(v, shape=(-1, 1, n)), spec=(Ellipsis, *REVERSED))
     y = conv(x, w, padding=n - 1, groups=size if both else 1)
-    return _part(reshape(y, shape=(size, -1)), start, length)
+    return _slice_last(reshape(y, shape=(size, -1)), start, length)
 
 
 @convolve.rule("depends")
@@ -100,7 +100,7 @@ def convolve_depends(a, v, mode="full"):
 
     start, length = extent("convolve", a, v, mode)
     both = add(below(a, shape_of(v)[0]), below(v, shape_of(a)[0]))
-    return _part(both, start, length)
+    return _slice_last(both, start, length)
 
 
 @composite(
@@ -119,4 +119,4 @@ def correlate(a, v, /, mode="valid"):
     reverse = index(conjugated(v), spec=REVERSED)
     if mode != "same" or shape_of(a)[0] >= shape_of(v)[0]:
         return convolve(a, reverse, mode=mode)
-    return _part(convolve(a, reverse), shape_of(a)[0] // 2, length)  # the middle, seen from the other end
+    return _slice_last(convolve(a, reverse), shape_of(a)[0] // 2, length)  # the middle, seen from the other end

@@ -16,7 +16,7 @@ from .complex import astype
 from .create import arange_like, ones_like, zeros_like
 from .cumulative import diff
 from .indexing import getitem
-from .rearrange import like
+from .rearrange import array_like
 from .reduce import max, min, sum
 from .search import PLACE, searchsorted
 from .shape import ravel, size_of
@@ -39,10 +39,10 @@ def bincount(x, /, weights=None, minlength=0, size=None):
     """
     if ndim_of(x) != 1 or dtype_of(x).kind not in "biu":
         raise DTypeError(f"bincount: {describe(x)} is not a vector of integers; use ravel and astype")
-    if weights is not None and shape_of(like(weights, x)) != shape_of(x):
-        raise ShapeError(f"bincount: weights {describe(like(weights, x))} for {describe(x)}; their lengths must agree")
+    if weights is not None and shape_of(array_like(weights, x)) != shape_of(x):
+        raise ShapeError(f"bincount: weights {describe(array_like(weights, x))} for {describe(x)}; their lengths must agree")
     length = _length(x, minlength) if size is None else size
-    weights = ones_like(x, dtype=PLACE) if weights is None else like(weights, x)
+    weights = ones_like(x, dtype=PLACE) if weights is None else array_like(weights, x)
     weights = weights if dtype_of(weights) in (PLACE, np.complex128) else astype(weights, dtype=np.float64)
     outside = greater_equal(x, length)  # in one more place, which is dropped
     counts = at(zeros_like(weights, shape=(length + 1,)), where(outside, length, x)).add(weights)
@@ -68,7 +68,7 @@ def _edges(name, x, bins, range):
     """Edges of the bins, a vector of floating numbers."""
     if isinstance(bins, str):
         raise DTypeError(f"{name}: bins={bins!r} is not offered; give their number, or a vector of edges")
-    bins = bins if isa(bins, int) else like(bins, x)
+    bins = bins if isa(bins, int) else array_like(bins, x)
     if ndim_of(bins) > 1:
         raise ShapeError(f"{name}: bins is {describe(bins)}; give their number, or a vector of edges")
     if ndim_of(bins):
@@ -82,7 +82,7 @@ def _edges(name, x, bins, range):
         first, last = 0.0, 1.0
     else:
         first, last = min(x), max(x)
-    first, last = like(first, x), like(last, x)
+    first, last = array_like(first, x), array_like(last, x)
     same = equal(first, last)  # one value has an interval of length 1 around it
     first, last = where(same, subtract(first, 0.5), first), where(same, add(last, 0.5), last)
     steps = arange_like(x, n + 1)
@@ -118,7 +118,7 @@ def histogram(x, /, bins: Any = 10, range=None, density=None, weights=None):
     x, n = ravel(x), shape_of(edges)[0] - 1
     place = searchsorted(edges, x, side="right")
     place = where(equal(x, getitem(edges, -1)), n, place)
-    weights = ones_like(place) if weights is None else ravel(like(weights, x))
+    weights = ones_like(place) if weights is None else ravel(array_like(weights, x))
     if shape_of(weights) != shape_of(x):
         raise ShapeError(f"histogram: {size_of(weights)} weights for {size_of(x)} elements")
     counts = getitem(at(zeros_like(weights, shape=(n + 2,)), place).add(weights), slice(1, -1))

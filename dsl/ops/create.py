@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _make(name, *args, device=None, **params):
-    return _numbers(name, getattr(_creator_on(device), name), *args, **params)
+    return _only_numbers(name, getattr(_creator_on(device), name), *args, **params)
 
 
 def _creator_on(device):
@@ -50,7 +50,7 @@ def _creator_on(device):
     return creator(device)
 
 
-def _numbers(name, function, *args, **params):
+def _only_numbers(name, function, *args, **params):
     """An array made by a library, its errors named; only of numbers."""
     try:
         made = function(*args, **params)
@@ -68,10 +68,10 @@ def _numbers(name, function, *args, **params):
 
 
 def _given(args, params):
-    return ", ".join([*[_shown(a) for a in args], *[f"{k}={v!r}" for k, v in params.items() if v is not None]])
+    return ", ".join([*[_described(a) for a in args], *[f"{k}={v!r}" for k, v in params.items() if v is not None]])
 
 
-def _shown(x):
+def _described(x):
     return describe(x) if hasattr(x, "shape") else repr(x)
 
 
@@ -88,11 +88,11 @@ def ones(shape: int | Sequence[int], dtype: Any = None, device: Any = None) -> A
 def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, device: Any = None) -> AnyArray:
     """Array filled with a number (also a layer's, which stays followed); dtype: that of the number unless given."""
     if isinstance(fill_value, (Layer, Container)):
-        return _moved(_filled(fill_value, shape, dtype), device)
+        return _on_device(_filled(fill_value, shape, dtype), device)
     return _make("full", shape, fill_value, dtype=dtype, device=device)
 
 
-def _moved(x, device):
+def _on_device(x, device):
     """x on a device; None: where it is."""
     return x if device is None else operations["to_device"](x, device=device)
 
@@ -118,7 +118,7 @@ def linspace(start: Any, stop: Any, /, num: int = 50, endpoint: bool = True, dty
         return _make("linspace", start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
     places = creator(start if isinstance(start, (Layer, Container)) else stop).linspace(0.0, 1.0, num, endpoint=endpoint)
     t = reshape(places, shape=(num, *(1,) * max(ndim_of(start), ndim_of(stop))))
-    y = _moved(add(multiply(start, subtract(1.0, t)), multiply(stop, t)), device)
+    y = _on_device(add(multiply(start, subtract(1.0, t)), multiply(stop, t)), device)
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))
 
 
@@ -129,7 +129,7 @@ def eye(n: int, m: int | None = None, /, k: int = 0, dtype: Any = None, device: 
 
 def _make_like(name, x, dtype, shape, *value, device=None) -> Any:
     """By the innermost array of x. Like a number: a NumPy scalar, which mixes with the arrays of every device."""
-    if not (isinstance(x, Scalar) or _is_array(x)) or dtype_of(x).kind not in "biufc":
+    if not (isinstance(x, Scalar) or _is_library_array(x)) or dtype_of(x).kind not in "biufc":
         raise DTypeError(f"{name}_like: {describe(x)} is not an array of numbers; convert it with polyad.asarray")
     if shape is None and isinstance(x, Layer) and UNKNOWN in shape_of(x):
         return operations["uniform"](x, value=value[0] if value else name == "ones", dtype=dtype)
@@ -144,8 +144,8 @@ def _make_like(name, x, dtype, shape, *value, device=None) -> Any:
     if device is not None:
         return _make(name, shape, *value, dtype=dtype, device=device)
     if isinstance(example, Scalar):
-        return _numbers(name, getattr(np, name), shape, *value, dtype=dtype)[()]
-    return _numbers(name, getattr(creator(example), name), shape, *value, dtype=dtype)
+        return _only_numbers(name, getattr(np, name), shape, *value, dtype=dtype)[()]
+    return _only_numbers(name, getattr(creator(example), name), shape, *value, dtype=dtype)
 
 
 def zeros_like(x: Any, /, dtype: Any = None, shape: Any = None, device: Any = None) -> AnyArray:
@@ -174,7 +174,7 @@ def full_like(x: Any, /, fill_value: Any, dtype: Any = None, shape: Any = None, 
     """An array filled with a number, on x's device, of its dtype and shape unless others are given."""
     if isinstance(fill_value, (Layer, Container)):
         shape, dtype = shape_of(x) if shape is None else shape, dtype_of(x) if dtype is None else dtype
-        return _moved(_filled(fill_value, shape, dtype), device)
+        return _on_device(_filled(fill_value, shape, dtype), device)
     return _make_like("full", x, dtype, shape, fill_value, device=device)
 
 
@@ -206,9 +206,9 @@ def asarray(x: Any, /, dtype: Any = None, device: Any = None, copy: bool | None 
         example = _array_within(x)
         if example is not None:
             x = stack(_parts_like(x, example))
-    if _is_array(x) and dtype_of(x).kind in "biufc":
+    if _is_library_array(x) and dtype_of(x).kind in "biufc":
         y = x if dtype is None or dtype_of(x) == np.dtype(dtype) else _whole(astype(x, dtype=np.dtype(dtype)))
-        y = _moved(y, device)
+        y = _on_device(y, device)
         return y if copy is None else _copied(x, y, copy)  # type: ignore[return-value]
     if copy is False and not hasattr(x, "__buffer__") and not isinstance(x, memoryview):
         raise ValueError(f"asarray: {describe(x)} cannot become an array without a copy; leave out copy=False")
@@ -254,11 +254,11 @@ def from_dlpack(x: Any, /, device: Any = None, copy: bool | None = None) -> AnyA
     made = creator(own).from_dlpack(x)
     if dtype_of(made).kind not in "biufc":
         raise DTypeError(f"from_dlpack: {describe(x)} holds no numbers")
-    y = _moved(made, device)
+    y = _on_device(made, device)
     return y if copy is None else _copied(made, y, copy)
 
 
-def _is_array(x):
+def _is_library_array(x):
     """Layer values, containers and arrays of any library, but not numbers."""
     if isinstance(x, Scalar) or type(x) in (list, tuple, str, bytes, dict, set, range):
         return False
@@ -270,7 +270,7 @@ def _array_within(x):
     """The first array in nested lists that NumPy would not take in by itself, or None."""
     for part in x:
         found = _array_within(part) if isinstance(part, (list, tuple)) else part
-        if found is not None and not isa(found, np.ndarray) and _is_array(found):
+        if found is not None and not isa(found, np.ndarray) and _is_library_array(found):
             return found
     return None
 
@@ -278,7 +278,7 @@ def _array_within(x):
 def _parts_like(x, example):
     """Nested lists as arrays to be stacked, numbers on the device of the example."""
     return [
-        part if _is_array(part) else stack(_parts_like(part, example)) if isinstance(part, (list, tuple))
+        part if _is_library_array(part) else stack(_parts_like(part, example)) if isinstance(part, (list, tuple))
         else asarray_like(part, example)
         for part in x
     ]  # fmt: skip

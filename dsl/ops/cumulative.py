@@ -13,7 +13,7 @@ from .compare import isnan, not_equal, where
 from .complex import astype
 from .create import ones_like, zeros_like
 from .indexing import getitem
-from .rearrange import along, flip, like
+from .rearrange import along, array_like, flip
 from .shape import broadcast_to, concatenate, ravel, reshape
 
 samples = [case(normal(4)), case(normal(2, 3), axis=1), case(normal(2, 3), axis=0), case(complex_normal(3), axis=0)]
@@ -198,7 +198,7 @@ def diff(x, /, n=1, axis=-1, prepend=None, append=None):
 def _end(x, value, axis):
     if value is None:
         return None
-    value = like(value, x)
+    value = array_like(value, x)
     if ndim_of(value) == 0:
         return broadcast_to(value, shape=(*shape_of(x)[:axis], 1, *shape_of(x)[axis + 1 :]))
     if ndim_of(value) != ndim_of(x):
@@ -213,5 +213,5 @@ def ediff1d(x, /, to_end=None, to_begin=None):
     Raises ShapeError.
     """
     x = ravel(x)
-    parts = [ravel(astype(like(v, x), dtype=dtype_of(x))) if v is not None else None for v in (to_begin, to_end)]
+    parts = [ravel(astype(array_like(v, x), dtype=dtype_of(x))) if v is not None else None for v in (to_begin, to_end)]
     return concatenate([part for part in (parts[0], diff(x), parts[1]) if part is not None], axis=0)

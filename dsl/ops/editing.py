@@ -8,7 +8,7 @@ from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
 from ..card import case, composite, normal
 from .complex import astype
 from .indexing import take
-from .rearrange import like
+from .rearrange import array_like
 from .shape import broadcast_to, concatenate, moveaxis, ravel, reshape
 
 
@@ -16,7 +16,7 @@ from .shape import broadcast_to, concatenate, moveaxis, ravel, reshape
 def append(x, values, /, axis=None):
     """x with values behind it along an axis (None: both flattened); the arrays have equal shapes besides. Raises ShapeError."""
     if axis is None:
-        return concatenate([ravel(x), ravel(like(values, x))], axis=0)
+        return concatenate([ravel(x), ravel(array_like(values, x))], axis=0)
     return concatenate([x, values], axis=axis)
 
 
@@ -64,7 +64,7 @@ def insert(x, obj, values, /, axis=None):
         x, axis = ravel(x), 0
     axis = normalize_axis("insert", axis, ndim_of(x))
     n, shape = shape_of(x)[axis], list(shape_of(x))
-    places, values = _places(obj), like(values, x)
+    places, values = _places(obj), array_like(values, x)
     places = np.flatnonzero(places) if places.dtype == bool else places
     if places.size == 1:  # a block of values before one place
         values = reshape(values, shape=(1,) * (ndim_of(x) - ndim_of(values)) + shape_of(values))

@@ -53,7 +53,7 @@ def _carry_out(*xs, f, result, lanes):
             f"callback of {name_of(f)}: it returned {len(parts)} array(s) where {len(result)} were announced; return what "
             "`result` says"
         )
-    return tuple([_fitted(y, aval, f, xs) for y, aval in zip(parts, result, strict=True)])
+    return tuple([_match_announced(y, aval, f, xs) for y, aval in zip(parts, result, strict=True)])
 
 
 def _readable(x):
@@ -66,7 +66,7 @@ def _readable(x):
     return x[()]
 
 
-def _fitted(y, aval, f, xs):
+def _match_announced(y, aval, f, xs):
     """A result as an array of the announced shape and dtype, on the device of the arguments, that is nobody else's."""
     who = f"callback of {name_of(f)}: it returned"
     if not isinstance(y, Array):

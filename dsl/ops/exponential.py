@@ -22,9 +22,7 @@ def exp2(x, /):
     """2 to the power x, element by element."""
 
 
-@elementwise(
-    partials=[lambda y, x: exp(x)], singular=True, c="expm1({0})", samples=[*real, case(complex_normal(3))]
-)
+@elementwise(partials=[lambda y, x: exp(x)], singular=True, c="expm1({0})", samples=[*real, case(complex_normal(3))])
 def expm1(x, /):
     """exp(x) - 1 without cancellation near 0, element by element."""
 
@@ -133,10 +131,12 @@ def power_jvp(dxs, z, x, y):
     return parts[0] if len(parts) == 1 else add(*parts)
 
 
-power.rule("vjp")([
-    lambda ct, z, x, y: _times_slope(ct, x, y),
-    lambda ct, z, x, y: masked_product(ct, _power_y(z, x)),
-])
+power.rule("vjp")(
+    [
+        lambda ct, z, x, y: _times_slope(ct, x, y),
+        lambda ct, z, x, y: masked_product(ct, _power_y(z, x)),
+    ]
+)
 
 
 @power.rule("root")

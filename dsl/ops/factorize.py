@@ -32,7 +32,7 @@ from .rearrange import triu
 from .reduce import any, max, sum
 from .shape import concatenate, expand_dims, matrix_transpose
 from .solve import solve_triangular
-from .ties import both, counted, lost_back, somewhere, through_ties, tied, tied_pairs, unsymmetric
+from .ties import counted, lost_back, somewhere, sum_or_none, through_ties, tied, tied_pairs, unsymmetric
 
 
 def tall_or_wide(kind=normal):
@@ -42,7 +42,8 @@ def tall_or_wide(kind=normal):
 
 # ---------------------------------------------------------------------- Cholesky
 @opaque(
-    home="linalg", raises=True,
+    home="linalg",
+    raises=True,
     no_rule={"samples": "the matrices and their tangents must be Hermitian; dsl/ops/test_linalg.py composes it with that"},
 )
 def cholesky(x, /, upper=False):
@@ -65,9 +66,9 @@ def cholesky_jvp(dxs, y, x, upper=False):
     """l⁻¹ dx l⁻ᴴ = l⁻¹ dl + its adjoint, so l⁻¹ dl is the lower triangle of the left side with half its diagonal."""
     lower = adjoint(y) if upper else y
     half = solve_triangular(lower, hermitian_part(dxs[0]), lower=True)
-    both = adjoint(solve_triangular(lower, adjoint(half), lower=True))
-    halved = multiply(both, multiply(eye_like(y, shape_of(x)[-1], dtype=real_dtype(y.dtype)), 0.5))
-    change = matmul(lower, add(strict_lower(both), halved))
+    sum_or_none = adjoint(solve_triangular(lower, adjoint(half), lower=True))
+    halved = multiply(sum_or_none, multiply(eye_like(y, shape_of(x)[-1], dtype=real_dtype(y.dtype)), 0.5))
+    change = matmul(lower, add(strict_lower(sum_or_none), halved))
     return adjoint(change) if upper else change
 
 
@@ -184,7 +185,8 @@ class SVDResult(NamedTuple):
 
 
 @opaque(
-    home="linalg", raises=True,
+    home="linalg",
+    raises=True,
     samples=[
         case(normal(3, 3)),
         *[case(make, full_matrices=False) for make in (normal(3, 3), normal(4, 2), normal(2, 3), normal(2, 3, 2))],
@@ -276,7 +278,7 @@ def svd_lost_back(cts, y, x, full_matrices=True):
     def turn():
         left = None if ct_u is None else matmul(matrix_transpose(u), ct_u)
         right = None if ct_v is None else conj(matmul(vh, matrix_transpose(ct_v)))
-        return unsymmetric(both(left, right), *columns)
+        return unsymmetric(sum_or_none(left, right), *columns)
 
     return lost_back(_free(x, s), ct, columns, turn)
 

@@ -44,16 +44,18 @@ def transform_length(name, x, n, axis, norm):
     if norm not in SWAPPED:
         raise ShapeError(f"{name}: norm is {norm!r}; it is 'backward', 'ortho' or 'forward'")
     if name == "rfft" and is_complex(x):
-        raise DTypeError(f"rfft: {_shown(x)} is complex; use fft, or rfft of its real part")
+        raise DTypeError(f"rfft: {_describe_input(x)} is complex; use fft, or rfft of its real part")
     found = shape_of(x)[axis]
     if n is None:
         n = 2 * (found - 1) if name == "irfft" else found
     if n < 1:
-        raise ShapeError(f"{name}: {n} points along axis {axis} of {_shown(x)}; a transform needs at least one, give n")
+        raise ShapeError(
+            f"{name}: {n} points along axis {axis} of {_describe_input(x)}; a transform needs at least one, give n"
+        )
     return axis, int(n)
 
 
-def _shown(x):
+def _describe_input(x):
     return str(x) if isinstance(x, Aval) else describe(x)
 
 
@@ -63,7 +65,7 @@ def _result_dtype(name, dtype):
     return getattr(np.fft, name)(np.ones(2, dtype)).dtype
 
 
-def _fitted(x, n, axis):
+def _resized(x, n, axis):
     """x cut off at n elements along an axis, or with zeros added up to n: the transpose of the same."""
     shape = shape_of(x)
     if shape[axis] > n:
@@ -161,7 +163,7 @@ _declare_shape(irfft, lambda n: n)
 def _own_transpose(op):
     def transpose(ct, y, x, n=None, axis=-1, norm=None):
         axis, n = transform_length(op.__name__, x, n, axis, norm)
-        return _fitted(op(ct, axis=axis, norm=norm), shape_of(x)[axis], axis)
+        return _resized(op(ct, axis=axis, norm=norm), shape_of(x)[axis], axis)
 
     op.rule("transpose")([transpose])
 
@@ -173,13 +175,13 @@ _own_transpose(ifft)
 def _rfft_transpose(ct, y, x, n=None, axis=-1, norm=None):
     axis, n = transform_length("rfft", x, n, axis, norm)
     z = irfft(_weighted(conj(ct), n, axis, 0.5), n=n, axis=axis, norm=swapped(norm))
-    return _fitted(z, shape_of(x)[axis], axis)
+    return _resized(z, shape_of(x)[axis], axis)
 
 
 def _irfft_transpose(ct, y, x, n=None, axis=-1, norm=None):
     axis, n = transform_length("irfft", x, n, axis, norm)
     z = _weighted(conj(rfft(ct, axis=axis, norm=swapped(norm))), n, axis, 2.0)
-    return _fitted(z, shape_of(x)[axis], axis)
+    return _resized(z, shape_of(x)[axis], axis)
 
 
 rfft.rule("transpose")([_rfft_transpose])
@@ -338,16 +340,16 @@ def fftfreq(n: Any, d: Any = 1.0, dtype: Any = None, device: Any = None) -> AnyA
     n = _points("fftfreq", n)
     positive = (n + 1) // 2
     k = concatenate([arange(positive, device=device), arange(-(n // 2), 0, device=device)])
-    return _over(k, n, d, dtype)
+    return _frequencies(k, n, d, dtype)
 
 
 def rfftfreq(n: Any, d: Any = 1.0, dtype: Any = None, device: Any = None) -> AnyArray:
     """The frequencies of the coefficients that `rfft` gives: 0, 1, …, n//2 over n·d, shape (n//2+1,). Parameters as for
     `fftfreq`. Raises ShapeError."""
     n = _points("rfftfreq", n)
-    return _over(arange(n // 2 + 1, device=device), n, d, dtype)
+    return _frequencies(arange(n // 2 + 1, device=device), n, d, dtype)
 
 
-def _over(k, n, d, dtype):
+def _frequencies(k, n, d, dtype):
     y = multiply(astype(k, dtype=np.float64), divide(1.0, multiply(d, n)))
     return y if dtype is None else astype(y, dtype=np.dtype(dtype))

@@ -81,7 +81,8 @@ _by_order = "the derivative of a zeta function by its exponent has no kernel"
     ],
     singular=True,
     no_rule={"jvp": f"by x alone: {_by_order}"},
-    c="zeta({0}, {1})", samples=[case(2.0, positives(3)), case(3.5, positives(2, 3))],
+    c="zeta({0}, {1})",
+    samples=[case(2.0, positives(3)), case(3.5, positives(2, 3))],
 )
 def zeta(x, q, /):
     """Hurwitz zeta function, Σ (k + q)⁻ˣ over k = 0, 1, …, element by element; q = 1: Riemann's.
@@ -119,7 +120,8 @@ _series = "no library has a kernel for it"
     partials=[no_slope("betainc", "a", _series), no_slope("betainc", "b", _series), _betainc_slope],
     singular=True,
     no_rule={"jvp": f"by a and b: {_series}"},
-    c="betainc({0}, {1}, {2})", samples=[case(2.0, 1.5, fraction(3)), case(0.5, 3.0, fraction(2, 3))],
+    c="betainc({0}, {1}, {2})",
+    samples=[case(2.0, 1.5, fraction(3)), case(0.5, 3.0, fraction(2, 3))],
 )
 def betainc(a, b, x, /):
     """Regularized incomplete beta function, the distribution function of the beta distribution, element by element.
@@ -160,7 +162,8 @@ shapes = [case(positives(3), positives(3)), case(above_one(2, 3), positives(3)),
     "gammainc",
     partials=[lambda y, a, x: gammainc_da(a, x), lambda y, a, x: gamma_density(a, x)],
     singular=True,
-    c="gammainc({0}, {1})", samples=shapes,
+    c="gammainc({0}, {1})",
+    samples=shapes,
 )
 def gammainc(a, x, /):
     """Regularized lower incomplete gamma function: the distribution function of the gamma distribution of shape a at x.
@@ -173,7 +176,8 @@ def gammainc(a, x, /):
     "gammaincc",
     partials=[lambda y, a, x: negative(gammainc_da(a, x)), lambda y, a, x: negative(gamma_density(a, x))],
     singular=True,
-    c="gammaincc({0}, {1})", samples=shapes,
+    c="gammaincc({0}, {1})",
+    samples=shapes,
 )
 def gammaincc(a, x, /):
     """1 - gammainc(a, x) without cancellation, element by element."""
@@ -212,7 +216,8 @@ def _quantile_slope(a, x):
         lambda x, a, p: divide(1.0, gamma_density(a, x)),
     ],
     singular=True,
-    c="gammaincinv({0}, {1})", samples=[case(positives(3), fraction(3)), case(above_one(2, 3), fraction(3))],
+    c="gammaincinv({0}, {1})",
+    samples=[case(positives(3), fraction(3)), case(above_one(2, 3), fraction(3))],
 )
 def gammaincinv(a, p, /):
     """Quantile function of the gamma distribution: the x at which gammainc(a, x) is p, element by element.

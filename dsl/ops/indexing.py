@@ -58,9 +58,7 @@ def split_index(x, index):
             if _add_array(spec, arrays, part, x):
                 masks.append((place, np.shape(part) if isinstance(part, (list, tuple)) else shape_of(part)))
         else:
-            raise DTypeError(
-                f"an index of {describe(x)} is {describe(part)}; indices are integers, slices, …, None or arrays"
-            )
+            raise DTypeError(f"an index of {describe(x)} is {describe(part)}; indices are integers, slices, …, None or arrays")
     for place, shape in masks:
         _check_mask(x, spec, place, shape)
     return tuple(spec), arrays

@@ -46,7 +46,7 @@ def array_split(x, /, indices_or_sections, axis=0):
     return tuple(getitem(x, along(axis, slice(a, b))) for a, b in itertools.pairwise(bounds))
 
 
-def _split(name, x, parts, axis):
+def _split_points(name, x, parts, axis):
     if _is_count(parts) and (int(parts) < 1 or shape_of(x)[axis] % int(parts)):
         raise ShapeError(
             f"{name}: axis {axis} of {describe(x)} has no {parts} equal parts; use polyad.array_split for unequal ones"
@@ -60,27 +60,27 @@ def split(x, /, indices_or_sections, axis=0):
 
     indices_or_sections: a number of equal parts, or the places at which parts begin. Raises ShapeError.
     """
-    return _split("split", x, indices_or_sections, normalize_axis("split", axis, ndim_of(x)))
+    return _split_points("split", x, indices_or_sections, normalize_axis("split", axis, ndim_of(x)))
 
 
 @composite(samples=[case(normal(4), 2), case(normal(2, 4), (1, 3))])
 def hsplit(x, /, indices_or_sections):
     """The parts of x along axis 1 (of a vector: along its axis), a tuple. Raises ShapeError."""
-    return _split("hsplit", x, indices_or_sections, normalize_axis("hsplit", min(ndim_of(x) - 1, 1), ndim_of(x)))
+    return _split_points("hsplit", x, indices_or_sections, normalize_axis("hsplit", min(ndim_of(x) - 1, 1), ndim_of(x)))
 
 
 @composite(samples=[case(normal(4, 2), 2), case(normal(3, 2), (1,))])
 def vsplit(x, /, indices_or_sections):
     """The parts of x along axis 0, a tuple. Raises ShapeError for fewer than two axes."""
     _at_least("vsplit", x, 2)
-    return _split("vsplit", x, indices_or_sections, 0)
+    return _split_points("vsplit", x, indices_or_sections, 0)
 
 
 @composite(samples=[case(normal(1, 2, 4), 2), case(normal(2, 2, 3), (1,))])
 def dsplit(x, /, indices_or_sections):
     """The parts of x along axis 2, a tuple. Raises ShapeError for fewer than three axes."""
     _at_least("dsplit", x, 3)
-    return _split("dsplit", x, indices_or_sections, 2)
+    return _split_points("dsplit", x, indices_or_sections, 2)
 
 
 def _at_least(name, x, ndim):

@@ -42,7 +42,7 @@ def real_dtype(dtype):
     return np.empty(0, dtype).real.dtype
 
 
-def inexact(x):
+def as_inexact(x):
     """x; but integers and booleans in double precision."""
     return astype(x, dtype=np.dtype(np.float64)) if dtype_of(x).kind in "biu" else x
 

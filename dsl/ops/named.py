@@ -37,11 +37,11 @@ def _over_names(name, one, x, axis_name):
     """Apply an operation over one axis to every array of a tree, for one axis name after another."""
     names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
     for axis in [find_axis(n, name) for n in names]:
-        x = tree.map(lambda array, axis=axis: one(_followed(array, axis), axis_name=axis), x, is_leaf=is_container)
+        x = tree.map(lambda array, axis=axis: one(_contribution(array, axis), axis_name=axis), x, is_leaf=is_container)
     return x
 
 
-def _followed(x, axis, lanes=False, beside=None):
+def _contribution(x, axis, lanes=False, beside=None):
     """x as the lanes give it to a collective: once they go different ways, all of them in the same kind of value."""
     return axis.run.followed(x, lanes, beside) if axis.varying and not is_container(x) else x
 
@@ -115,7 +115,7 @@ def _over_lanes(op, name, perform, finish=lambda y, axis: y):
 
     op.rule("neutral")(lambda x, *, axis_name: collective(Stacked(x, True), axis_name))
     op.rule("batch")(lambda run, x, *, axis_name: collective(Stacked(x, False), axis_name))
-    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(_followed(dxs[0], axis_name, True, x), axis_name=axis_name))
+    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(_contribution(dxs[0], axis_name, True, x), axis_name=axis_name))
 
 
 @_card("psum")
@@ -135,7 +135,7 @@ def _total(lanes, axis):
 
 def _back(ct, axis):
     """The cotangent of a result of all lanes, of which each lane knows its own part where they go different ways."""
-    return lane_sum(_followed(ct, axis, True), axis_name=axis) if axis.varying else ct
+    return lane_sum(_contribution(ct, axis, True), axis_name=axis) if axis.varying else ct
 
 
 _over_lanes(lane_sum, "psum", _total)
@@ -162,12 +162,12 @@ def lane_gather(x, /, *, axis_name):
     """Values of all lanes of an axis object, stacked along a new axis 0."""
 
 
-def _all(lanes, axis):
+def _over_all_lanes(lanes, axis):
     wide = broadcast_to(lanes.value, shape=(axis.local, *lanes.shape)) if lanes.same else lanes.value
     return axis.across("gather", axis.own(wide))
 
 
-_over_lanes(lane_gather, "all_gather", _all)
+_over_lanes(lane_gather, "all_gather", _over_all_lanes)
 lane_gather.rule("shape")(lambda x, *, axis_name: Aval((axis_name.size, *x.shape), x.dtype))
 lane_gather.rule("vjp")([lambda ct, y, x, *, axis_name: _back(ct, axis_name)[axis_name.numbers()]])
 lane_gather.rule("trace")(lambda size, x, *, axis_name: moveaxis(lane_gather(x, axis_name=axis_name), 0, 1))

@@ -37,7 +37,7 @@ def _numbers_or(x, otherwise):
     return where(isnan(x), otherwise, x) if _has_nan(x) else x
 
 
-def _count(x, axis, keepdims, dtype):
+def _count_numbers(x, axis, keepdims, dtype):
     """Count the elements that are numbers."""
     return sum(astype(logical_not(isnan(x)), dtype=dtype), axis=axis, keepdims=keepdims)
 
@@ -62,22 +62,22 @@ def nanmean(x, /, axis=None, dtype=None, keepdims=False):
     if dtype is None and is_half(x):
         return in_single(nanmean, x, axis=axis, keepdims=keepdims)
     total = nansum(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    return divide(total, _count(x, axis, keepdims, dtype_of(total)))
+    return divide(total, _count_numbers(x, axis, keepdims, dtype_of(total)))
 
 
 @composite(samples=_axes)
 def nanmax(x, /, axis=None, keepdims=False):
     """Largest number over axes, NaN where nothing is a number. Raises ShapeError."""
-    return _extremum(max, -np.inf, x, axis, keepdims)
+    return _nan_extremum(max, -np.inf, x, axis, keepdims)
 
 
 @composite(samples=_axes)
 def nanmin(x, /, axis=None, keepdims=False):
     """Smallest number over axes, NaN where nothing is a number. Raises ShapeError."""
-    return _extremum(min, np.inf, x, axis, keepdims)
+    return _nan_extremum(min, np.inf, x, axis, keepdims)
 
 
-def _extremum(reduce, otherwise, x, axis, keepdims):
+def _nan_extremum(reduce, otherwise, x, axis, keepdims):
     if not _has_nan(x):
         return reduce(x, axis=axis, keepdims=keepdims)
     y = reduce(_numbers_or(x, otherwise), axis=axis, keepdims=keepdims)
@@ -97,7 +97,7 @@ def nanvar(x, /, axis=None, dtype=None, ddof: Any = 0, keepdims=False, mean=None
     gap = isnan(x)
     away = where(gap, 0.0, subtract(where(gap, 0.0, x), where(gap, 0.0, center)))
     total = sum(squared_size(away), axis=axis, keepdims=keepdims)
-    y = over_freedom("nanvar", total, _count(x, axis, keepdims, dtype_of(total)), ddof, correction)
+    y = over_freedom("nanvar", total, _count_numbers(x, axis, keepdims, dtype_of(total)), ddof, correction)
     return y
 
 

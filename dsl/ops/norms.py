@@ -14,7 +14,7 @@ from .complex import abs, astype, conj, is_complex, real
 from .exponential import power, sqrt
 from .factorize import svdvals
 from .indexing import describe_shape
-from .matrices import check_matrix, inexact, real_dtype
+from .matrices import as_inexact, check_matrix, real_dtype
 from .reduce import in_single, is_half, max, min, sum
 from .shape import expand_dims, moveaxis
 
@@ -86,7 +86,7 @@ def vector_norm(x, /, axis=None, keepdims=False, ord: Any = 2):
     """
     if is_half(x):
         return in_single(vector_norm, x, axis=axis, keepdims=keepdims, ord=ord)
-    return _vector_norm(inexact(x), axis, keepdims, ord)
+    return _vector_norm(as_inexact(x), axis, keepdims, ord)
 
 
 @composite(home="linalg", samples=[
@@ -102,7 +102,7 @@ def matrix_norm(x, /, keepdims=False, ord: Any = "fro"):
     check_matrix("matrix_norm", x)
     if is_half(x):
         return in_single(matrix_norm, x, keepdims=keepdims, ord=ord)
-    return _matrix_norm(inexact(x), (ndim_of(x) - 2, ndim_of(x) - 1), keepdims, ord)
+    return _matrix_norm(as_inexact(x), (ndim_of(x) - 2, ndim_of(x) - 1), keepdims, ord)
 
 
 @composite(home="linalg", samples=[
@@ -120,16 +120,16 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
         return in_single(norm, x, ord=ord, axis=axis, keepdims=keepdims)
     ndim = ndim_of(x)
     if axis is None and ord is None:
-        return _vector_norm(inexact(x), None, keepdims, 2)
+        return _vector_norm(as_inexact(x), None, keepdims, 2)
     if axis is None and ndim not in (1, 2):
         raise ShapeError(f"norm: {describe_shape(x)} with ord={ord!r}: give axis, one for vectors or two for matrices")
     axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(normalize_axis("norm", a, ndim) for a in axes)
     if len(axes) == 1:
-        return _vector_norm(inexact(x), axes[0], keepdims, ord)
+        return _vector_norm(as_inexact(x), axes[0], keepdims, ord)
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"norm: axis={axis} is neither one axis nor two different ones")
-    return _matrix_norm(inexact(x), axes, keepdims, ord)
+    return _matrix_norm(as_inexact(x), axes, keepdims, ord)
 
 
 # ---------------------------------------------------------------------- distances
@@ -149,7 +149,7 @@ def sqeuclidean(x, y, /, axis=-1):
     array([[1., 0.],
            [0., 1.]])
     """
-    return sum(_squares(inexact(subtract(x, y))), axis=axis)
+    return sum(_squares(as_inexact(subtract(x, y))), axis=axis)
 
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")
@@ -171,5 +171,5 @@ def cdist(x, y, /, metric="euclidean"):
         raise ShapeError(f"cdist: metric={metric!r} is not offered; it is one of {', '.join(METRICS)}")
     d = subtract(expand_dims(x, -2), expand_dims(y, -3))
     if metric == "sqeuclidean":
-        return sum(_squares(inexact(d)), axis=-1)
-    return _vector_norm(inexact(d), -1, False, {"euclidean": 2, "cityblock": 1, "chebyshev": math.inf}[metric])
+        return sum(_squares(as_inexact(d)), axis=-1)
+    return _vector_norm(as_inexact(d), -1, False, {"euclidean": 2, "cityblock": 1, "chebyshev": math.inf}[metric])

@@ -44,7 +44,7 @@ def _continuous(alpha, beta):
     return place
 
 
-def _linear(n, q):
+def _linear_position(n, q):
     if dtype_of(q).kind in "iub":  # the first element and the last one
         return multiply(_less_one(n), astype(q, dtype=np.int64)), None, None
     v = multiply(_less_one(n), q)
@@ -84,8 +84,8 @@ def _closest(n, q):
     return where(logical_and(tie, odd), low, add(low, 1))
 
 
-METHODS = {
-    "linear": _linear,
+QUANTILE_METHODS = {
+    "linear": _linear_position,
     "lower": _one(lambda n, q: floor(multiply(_less_one(n), q))),
     "higher": _one(lambda n, q: ceil(multiply(_less_one(n), q))),
     "midpoint": _midpoint,
@@ -103,9 +103,9 @@ METHODS = {
 
 def places_of(name, method):
     """The function of a method. Raises DTypeError for one that is unknown."""
-    if method not in METHODS:
-        raise DTypeError(f"{name}: method {method!r} is not one of {', '.join(METHODS)}")
-    return METHODS[method]
+    if method not in QUANTILE_METHODS:
+        raise DTypeError(f"{name}: method {method!r} is not one of {', '.join(QUANTILE_METHODS)}")
+    return QUANTILE_METHODS[method]
 
 
 # ---------------------------------------------------------------------- elements

@@ -10,7 +10,7 @@ from ..avals import dtype_of, ndim_of, shape_of
 from ..card import case, complex_normal, composite, normal
 from .complex import astype
 from .indexing import take
-from .rearrange import like
+from .rearrange import array_like
 from .shape import broadcast_to, concatenate
 
 BY_PLACE = ("edge", "wrap", "reflect", "symmetric")  # modes whose elements are copies of x's own
@@ -35,11 +35,11 @@ def pad(x, /, pad_width, mode="constant", constant_values: Any = 0, reflect_type
         raise DTypeError(f"pad: mode {mode!r} is not offered; modes are 'constant', {', '.join(map(repr, BY_PLACE))}")
     if reflect_type != "even":
         raise DTypeError(f"pad: reflect_type {reflect_type!r} is not offered, only 'even'")
-    widths = [tuple(int(n) for n in pair) for pair in _pairs("pad_width", pad_width, x)]
+    widths = [tuple(int(n) for n in pair) for pair in _widths_per_axis("pad_width", pad_width, x)]
     if min((n for pair in widths for n in pair), default=0) < 0:
         raise ShapeError(f"pad: widths must not be negative: {widths}")
     listed = isa(constant_values, (tuple, list, np.ndarray))
-    values = _pairs("constant_values", constant_values, x) if listed else [(constant_values,) * 2] * ndim_of(x)
+    values = _widths_per_axis("constant_values", constant_values, x) if listed else [(constant_values,) * 2] * ndim_of(x)
     for axis, (before, after) in enumerate(widths):
         if mode == "constant":
             parts = [_block(x, axis, before, values[axis][0]), x, _block(x, axis, after, values[axis][1])]
@@ -49,7 +49,7 @@ def pad(x, /, pad_width, mode="constant", constant_values: Any = 0, reflect_type
     return snapshot(x)
 
 
-def _pairs(name, value, x):
+def _widths_per_axis(name, value, x):
     """One (before, after) per axis."""
     try:
         return np.broadcast_to(np.asarray(value), (ndim_of(x), 2))
@@ -61,7 +61,9 @@ def _block(x, axis, n, value):
     """n constant places along an axis, None for none."""
     if n == 0:
         return None
-    return broadcast_to(astype(like(value, x), dtype=dtype_of(x)), shape=(*shape_of(x)[:axis], n, *shape_of(x)[axis + 1 :]))
+    return broadcast_to(
+        astype(array_like(value, x), dtype=dtype_of(x)), shape=(*shape_of(x)[:axis], n, *shape_of(x)[axis + 1 :])
+    )
 
 
 def _places(x, axis, widths, mode):

@@ -1,6 +1,5 @@
 """Polynomials as arrays of coefficients, the highest power first, as NumPy's `poly…` functions have them."""
 
-
 import numpy as np
 
 from ...dispatch import ShapeError, describe
@@ -40,23 +39,23 @@ def _aligned(name, p, q):
     return pad(p), pad(q)
 
 
-_pairs = [case(normal(3), normal(5)), case(normal(3), normal(2)), case(complex_normal(2), normal(2))]
+_two_vectors = [case(normal(3), normal(5)), case(normal(3), normal(2)), case(complex_normal(2), normal(2))]
 
 
-@composite(kernel=None, numpy=("polyadd",), samples=_pairs)
+@composite(kernel=None, numpy=("polyadd",), samples=_two_vectors)
 def polyadd(p, q, /):
     """The sum of two polynomials. p, q: coefficients, shape (n,), highest power first. Raises ShapeError."""
     return add(*_aligned("polyadd", p, q))
 
 
-@composite(kernel=None, numpy=("polysub",), samples=_pairs)
+@composite(kernel=None, numpy=("polysub",), samples=_two_vectors)
 def polysub(p, q, /):
     """The difference of two polynomials. p, q: coefficients, shape (n,), highest power first. Raises ShapeError."""
     p, q = _aligned("polysub", p, q)
     return add(p, negative(q))
 
 
-@composite(kernel=None, numpy=("polymul",), samples=_pairs)
+@composite(kernel=None, numpy=("polymul",), samples=_two_vectors)
 def polymul(p, q, /):
     """The product of two polynomials. p, q: coefficients, shape (n,), highest power first. Raises ShapeError."""
     return convolve(_coefficients("polymul", p), _coefficients("polymul", q))

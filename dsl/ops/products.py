@@ -63,9 +63,7 @@ def tensordot(x, y, /, axes: Any = 2):
     free_x = [a for a in range(len(sx)) if a not in left]
     free_y = [a for a in range(len(sy)) if a not in right]
     rows, inner_, columns = (math.prod(s[a] for a in chosen) for s, chosen in ((sx, free_x), (sx, left), (sy, free_y)))
-    product = matmul(
-        rearranged(x, (*free_x, *left), (rows, inner_)), rearranged(y, (*right, *free_y), (inner_, columns))
-    )
+    product = matmul(rearranged(x, (*free_x, *left), (rows, inner_)), rearranged(y, (*right, *free_y), (inner_, columns)))
     shape = (*[sx[a] for a in free_x], *[sy[a] for a in free_y])
     return product if shape_of(product) == shape else reshape(product, shape=shape)
 

@@ -66,5 +66,3 @@ def random_bits_batch(size, xs, batched, **params):
         lane = shape_of(data)[1:]
         data = reshape(data, shape=(size, *(1,) * (most - len(lane)), *lane))
     return random_bits(key, data, **params)
-
-

@@ -23,7 +23,7 @@ def along(axis, *indices):
     return (*(slice(None),) * axis, *indices)
 
 
-def like(values, x):
+def array_like(values, x):
     """Numbers and lists given as a parameter, as an array on x's device; arrays as they are."""
     return asarray_like(values, x) if is_number(values) or isa(values, (list, tuple, np.generic)) else values
 

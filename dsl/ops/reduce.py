@@ -141,9 +141,7 @@ def min(x, /, axis=None, keepdims=False):
     """Smallest element over axes; NaN if there is one. Equal smallest elements share the derivative equally."""
 
 
-@reduction(
-    samples=[*axes, case(complex_normal(3)), case(normal(5)), case(lambda rng: np.array([0.0, 2.0, 3.0]), axis=0)]
-)
+@reduction(samples=[*axes, case(complex_normal(3)), case(normal(5)), case(lambda rng: np.array([0.0, 2.0, 3.0]), axis=0)])
 def prod(x, /, axis=None, dtype=None, keepdims=False):
     """Product of the elements over axes. Its derivative is right where elements are zero: no division is used.
 

@@ -12,7 +12,7 @@ from .compare import equal, greater, greater_equal, isnan, less, less_equal, log
 from .complex import abs, astype, stop_gradient
 from .cumulative import diff
 from .indexing import getitem, take
-from .rearrange import along, like
+from .rearrange import along, array_like
 from .reduce import sum
 from .search import searchsorted
 from .shape import concatenate, reshape
@@ -109,7 +109,7 @@ def trapezoid(y, /, x=None, dx: Any = 1.0, axis=-1):
     """
     axis = normalize_axis("trapezoid", axis, ndim_of(y))
     if x is not None:
-        x = like(x, y)
+        x = array_like(x, y)
         dx = reshape(diff(x), shape=(-1, *(1,) * (ndim_of(y) - axis - 1))) if ndim_of(x) == 1 else diff(x, axis=axis)
     both = add(getitem(y, along(axis, slice(1, None))), getitem(y, along(axis, slice(None, -1))))
     return sum(divide(multiply(dx, both), 2.0), axis=axis)

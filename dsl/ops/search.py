@@ -20,7 +20,7 @@ from .complex import astype
 from .create import arange_like, zeros_like
 from .cumulative import cumsum
 from .indexing import getitem, take
-from .rearrange import flip, like
+from .rearrange import array_like, flip
 from .reduce import sum
 from .shape import broadcast_to, concatenate, ravel, reshape, stack
 from .sorting import argsort, take_along_axis
@@ -115,7 +115,7 @@ def searchsorted(a, v, /, side="left", sorter=None):
         raise ShapeError(f"searchsorted: {describe(a)} has not one axis; ravel it, or map over its rows with polyad.vmap")
     if side not in ("left", "right"):
         raise ShapeError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
-    a = a if sorter is None else take(a, like(sorter, a), axis=0)
+    a = a if sorter is None else take(a, array_like(sorter, a), axis=0)
     return insertion_places(a, v, side=side)
 
 

@@ -117,15 +117,15 @@ def _ahead(ahead):
     return lambda x, y: logical_or(ahead(x, y), logical_and(isnan(y), logical_not(isnan(x))))
 
 
-_pairs = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)]
+_two_arrays = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)]
 
 
-@elementwise(c="fmax({0}, {1})", samples=_pairs)
+@elementwise(c="fmax({0}, {1})", samples=_two_arrays)
 def fmax(x, y, /):
     """The larger of x and y, element by element; the other one where one is not a number. Equal ones share the derivative."""
 
 
-@elementwise(c="fmin({0}, {1})", samples=_pairs)
+@elementwise(c="fmin({0}, {1})", samples=_two_arrays)
 def fmin(x, y, /):
     """The smaller of x and y, element by element; the other one where one is not a number. Equal ones share the derivative."""
 

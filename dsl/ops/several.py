@@ -15,6 +15,7 @@ from .shape import broadcast_to, reshape
 if TYPE_CHECKING:
     from ...dispatch.annotations import AnyArray
 
+
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to. shapes: ints or tuples of ints. Raises ShapeError.
 
@@ -73,7 +74,5 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     places = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         places[:2] = 1, 0
-    wide = [
-        reshape(x, shape=tuple(-1 if i == place else 1 for i in range(len(arrays)))) for x, place in zip(arrays, places)
-    ]
+    wide = [reshape(x, shape=tuple(-1 if i == place else 1 for i in range(len(arrays)))) for x, place in zip(arrays, places)]
     return tuple(wide) if sparse else broadcast_arrays(*wide)

@@ -28,9 +28,7 @@ def size_of(x):
 
 
 # ---------------------------------------------------------------------- reshape
-@linear(
-    samples=[case(normal(2, 3), shape=(3, 2)), case(normal(4), shape=(2, -1)), case(complex_normal(2, 2), shape=(4,))]
-)
+@linear(samples=[case(normal(2, 3), shape=(3, 2)), case(normal(4), shape=(2, -1)), case(complex_normal(2, 2), shape=(4,))])
 def reshape(x, /, shape, copy=None):
     """The same elements in row-major order in another shape; one length may be -1.
 
@@ -90,7 +88,7 @@ def broadcast_to(x, /, shape):
     """x repeated along new leading axes and along axes of length 1 until it has this shape. Raises ShapeError."""
 
 
-def _listed(shape):
+def _shape_tuple(shape):
     return (shape,) if hasattr(shape, "__index__") else tuple(shape)
 
 
@@ -99,7 +97,7 @@ picking(broadcast_to)
 
 @broadcast_to.rule("shape")
 def broadcast_to_shape(x, shape):
-    shape = _listed(shape)
+    shape = _shape_tuple(shape)
     try:
         fits = np.broadcast_shapes(x.shape, shape) == shape
     except ValueError:
@@ -111,7 +109,7 @@ def broadcast_to_shape(x, shape):
 
 @broadcast_to.rule("batch")
 def broadcast_to_batch(size, xs, batched, shape):
-    (x,), shape = xs, _listed(shape)
+    (x,), shape = xs, _shape_tuple(shape)
     lane = shape_of(x)[1:]
     if len(lane) > len(shape):
         raise ShapeError(f"broadcast_to: {describe(x)} has more axes in each lane than the shape {list(shape)}")
@@ -235,9 +233,7 @@ def concatenate_batch(size, xs, batched, axis=0):
     return concatenate(wide, axis=normalize_axis("concatenate", axis, ndim_of(wide[0]) - 1) + 1)
 
 
-@composite(
-    sequence=True, samples=[sequence_case(normal(2, 3), normal(2, 3)), sequence_case(normal(3), normal(3), axis=-1)]
-)
+@composite(sequence=True, samples=[sequence_case(normal(2, 3), normal(2, 3)), sequence_case(normal(3), normal(3), axis=-1)])
 def stack(arrays, /, axis=0):
     """Join arrays of equal shape along a new axis. Raises ShapeError if the shapes differ or there is no array."""
     raise AssertionError("replaced by stack_body: a sequence's body takes the arrays one by one")

@@ -147,13 +147,13 @@ def take_along_axis(x, indices, /, axis: Any = -1):
     return getitem(x, _along_axis("take_along_axis", x, indices, axis))
 
 
-def _places(*places):
+def _index_cases(*places):
     return lambda rng: np.array(places).reshape(-1, 1)
 
 
 @composite(
     numpy=(),
-    samples=[case(normal(3, 4), _places(1, 3, 0), normal(3, 1)), case(normal(3, 2), _places(2), 0.0, axis=0)],
+    samples=[case(normal(3, 4), _index_cases(1, 3, 0), normal(3, 1)), case(normal(3, 2), _index_cases(2), 0.0, axis=0)],
 )
 def put_along_axis(x, indices, values, /, axis: Any = -1):
     """A copy of x with values written at places along an axis that may differ for each line; x itself stays as it is.

@@ -65,9 +65,7 @@ def _error_slope(scale):
     return lambda y, x: multiply(scale, bell(x, -1.0))
 
 
-@special(
-    "erf", partials=[_error_slope(2 / ROOT_PI)], singular=True, c="erf({0})", samples=[*real, case(complex_normal(3))]
-)
+@special("erf", partials=[_error_slope(2 / ROOT_PI)], singular=True, c="erf({0})", samples=[*real, case(complex_normal(3))])
 def erf(x, /):
     """Error function, 2/√π ∫₀ˣ exp(-t²) dt, element by element. x: real or complex array."""
 
@@ -96,7 +94,10 @@ def _erfcinv_slope(y, x):
 
 
 @special(
-    "erfinv", partials=[_erfinv_slope], singular=True, c="erfinv({0})",
+    "erfinv",
+    partials=[_erfinv_slope],
+    singular=True,
+    c="erfinv({0})",
     samples=[case(unit(3))],
 )
 def erfinv(x, /):
@@ -104,7 +105,10 @@ def erfinv(x, /):
 
 
 @special(
-    "erfcinv", partials=[_erfcinv_slope], singular=True, c="erfcinv({0})",
+    "erfcinv",
+    partials=[_erfcinv_slope],
+    singular=True,
+    c="erfcinv({0})",
     samples=fractions,
 )
 def erfcinv(x, /):
@@ -117,7 +121,10 @@ def erfcx(x, /):
 
 
 @special(
-    "expi", partials=[lambda y, x: divide(exp(x), x)], singular=True, c="expi({0})",
+    "expi",
+    partials=[lambda y, x: divide(exp(x), x)],
+    singular=True,
+    c="expi({0})",
     samples=[*above_zero, case(above_one(3))],
 )
 def expi(x, /):
@@ -158,14 +165,18 @@ def ndtri(p, /):
     "log_ndtr",
     partials=[_log_ndtr_slope],
     singular=True,
-    c="log_ndtr({0})", samples=[*real, case(lambda rng: rng.uniform(-40, -20, 3))],
+    c="log_ndtr({0})",
+    samples=[*real, case(lambda rng: rng.uniform(-40, -20, 3))],
 )
 def log_ndtr(x, /):
     """Logarithm of `ndtr` without underflow for x far below zero, element by element."""
 
 
 @special(
-    "logit", partials=[lambda y, p: divide(1.0, multiply(p, subtract(1.0, p)))], singular=True, c="logit({0})",
+    "logit",
+    partials=[lambda y, p: divide(1.0, multiply(p, subtract(1.0, p)))],
+    singular=True,
+    c="logit({0})",
     samples=fractions,
 )
 def logit(p, /):
@@ -193,7 +204,8 @@ with_log = [case(normal(3), positives(3)), case(normal(2, 3), positives(3)), cas
     "xlogy",
     partials=[lambda z, x, y: _safe_log(log, x, y, 0), lambda z, x, y: _safe_ratio(x, y)],
     singular=True,
-    c="xlogy({0}, {1})", samples=[*with_log, case(complex_normal(3), complex_normal(3))],
+    c="xlogy({0}, {1})",
+    samples=[*with_log, case(complex_normal(3), complex_normal(3))],
 )
 def xlogy(x, y, /):
     """x log(y), and 0 where x is 0 (even if y is), element by element. Convention: both slopes at (0, 0) count as 0."""
@@ -203,7 +215,8 @@ def xlogy(x, y, /):
     "xlog1py",
     partials=[lambda z, x, y: _safe_log(log1p, x, y, -1), lambda z, x, y: _safe_ratio(x, add(1.0, y))],
     singular=True,
-    c="xlog1py({0}, {1})", samples=with_log,
+    c="xlog1py({0}, {1})",
+    samples=with_log,
 )
 def xlog1py(x, y, /):
     """x log(1 + y), and 0 where x is 0 (even if y is -1), element by element; slopes at (0, -1) count as 0."""

@@ -14,7 +14,7 @@ from .create import ones_like
 from .exponential import sqrt
 from .linalg import matmul
 from .order_statistics import floating, middle, order_statistics, places_of
-from .rearrange import diagonal, like
+from .rearrange import array_like, diagonal
 from .reduce import in_single, is_half, max, mean, min, sum
 from .shape import broadcast_to, concatenate, expand_dims, matrix_transpose, reshape, transpose
 
@@ -147,7 +147,7 @@ def average(x, /, axis=None, weights=None, returned=False, keepdims=False):
         y = mean(x, axis=axis, keepdims=keepdims)
         count = math.prod([shape_of(x)[a] for a in reduced_axes("average", x, axis)])
         return (y, multiply(ones_like(y), count)) if returned else y
-    weights = _weights(x, like(weights, x), axis)
+    weights = _weights(x, array_like(weights, x), axis)
     if is_half(x) and is_half(weights):
         wide = [astype(v, dtype=np.float32) for v in (x, weights)]
         found = average(wide[0], axis=axis, weights=wide[1], returned=True, keepdims=keepdims)
@@ -186,14 +186,14 @@ def cov(x, /, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweight
     ddof: by N - ddof. fweights, aweights: how often each observation is counted, and its weight. Returns a matrix, a
     number for one variable. Raises ShapeError.
     """
-    rows = [_variables(like(v, x), rowvar) for v in (x, y) if v is not None]
+    rows = [_variables(array_like(v, x), rowvar) for v in (x, y) if v is not None]
     if len({shape_of(row)[1] for row in rows}) != 1:
         raise ShapeError(f"cov: {describe(x)} and {describe(y)} have different numbers of observations")
     x = concatenate(rows, axis=0) if len(rows) > 1 else rows[0]
     ddof = (0 if bias else 1) if ddof is None else ddof
-    weights = None if fweights is None else like(fweights, x)
+    weights = None if fweights is None else array_like(fweights, x)
     if aweights is not None:
-        a = like(aweights, x)
+        a = array_like(aweights, x)
         weights = a if weights is None else multiply(weights, a)
     if weights is None:
         total = freedom = shape_of(x)[1]

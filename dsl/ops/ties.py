@@ -82,6 +82,6 @@ def unsymmetric(c, *given):
     return counted(subtract(c, adjoint(c)), *given)
 
 
-def both(x, y):
+def sum_or_none(x, y):
     """x + y, where either may be None."""
     return y if x is None else x if y is None else add(x, y)

@@ -1,6 +1,5 @@
 """Trigonometric and hyperbolic functions and their inverses; angles in radians."""
 
-
 from ...dispatch import Array, Layer
 from ..avals import dtype_of
 from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
@@ -139,8 +138,6 @@ def arccosh(x, /):
     """Inverse hyperbolic cosine of each element, not negative; NaN below 1."""
 
 
-@elementwise(
-    partials=[lambda y, x: reciprocal(below_one(x))], singular=True, c="atanh({0})", samples=inside_unit
-)
+@elementwise(partials=[lambda y, x: reciprocal(below_one(x))], singular=True, c="atanh({0})", samples=inside_unit)
 def arctanh(x, /):
     """Inverse hyperbolic tangent of each element; NaN outside [-1, 1]."""

@@ -42,7 +42,7 @@ def positions(name, space, window, strides, dilation):
     return out
 
 
-def _split(name, x, count):
+def _window_pieces(name, x, count):
     if ndim_of(x) < count:
         raise ShapeError(f"{name}: {x if isinstance(x, Aval) else describe(x)} has fewer than {count} axes")
     shape = shape_of(x)
@@ -53,7 +53,7 @@ def window_geometry(x, window, strides, dilation):
     """(leading lengths, window, strides, dilation, positions) of `sliding_windows`, per axis."""
     window = (window,) if hasattr(window, "__index__") else tuple(window)
     count = len(window)
-    lead, space = _split("sliding_windows", x, count)
+    lead, space = _window_pieces("sliding_windows", x, count)
     window = per_axis("sliding_windows", "window", window, count)
     strides = per_axis("sliding_windows", "strides", strides, count)
     dilation = per_axis("sliding_windows", "dilation", dilation, count)
@@ -63,7 +63,7 @@ def window_geometry(x, window, strides, dilation):
 def overlap_geometry(y, space, strides, dilation):
     """(leading lengths, window, strides, dilation, positions) of `overlap_add`, per axis."""
     count = len(space)
-    lead, rest = _split("overlap_add", y, 2 * count)
+    lead, rest = _window_pieces("overlap_add", y, 2 * count)
     strides = per_axis("overlap_add", "strides", strides, count)
     dilation = per_axis("overlap_add", "dilation", dilation, count)
     window, out = rest[:count], rest[count:]
@@ -162,5 +162,3 @@ def sliding_window_view(x, /, window_shape, axis=None):
         order.insert(a, order.pop())
         x = transpose(x, axes=(*order, ndim_of(x) - 2))
     return x
-
-

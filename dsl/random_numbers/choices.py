@@ -18,7 +18,7 @@ from ..ops.indexing import take
 from ..ops.search import argmax, searchsorted
 from ..ops.shape import moveaxis, reshape
 from ..ops.sorting import argsort
-from .draws import draw_shape, fitted, half_open, inside, randint
+from .draws import broadcast_shape, draw_shape, half_open, inside, randint
 from .keys import check_one_key, listed, words
 
 if TYPE_CHECKING:
@@ -88,6 +88,6 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Any
     axis = normalize_axis("categorical", axis, ndim_of(logits))
     lengths = shape_of(logits)
     n, others = lengths[axis], (*lengths[:axis], *lengths[axis + 1 :])
-    shape = fitted("categorical", key, shape, [logits], [others])
+    shape = broadcast_shape("categorical", key, shape, [logits], [others])
     noise = negative(log(negative(log(inside(key, (*shape, n))))))
     return argmax(add(moveaxis(logits, axis, -1), noise), axis=-1)

@@ -23,7 +23,7 @@ from ..ops.linalg import matmul
 from ..ops.shape import expand_dims, squeeze
 from ..ops.softmax import softmax
 from ..ops.special import ndtri
-from .draws import draw_shape, fitted, floating, inside, placed, standard_normal
+from .draws import broadcast_shape, draw_shape, floating, inside, placed, standard_normal
 
 if TYPE_CHECKING:
     from ...dispatch.annotations import AnyArray
@@ -74,7 +74,7 @@ def _vector_shape(name, key, shape, vector, *others):
     """The shape of vectors, given or from the leading axes of the parameters (others: the shapes of further ones)."""
     if not ndim_of(vector):
         raise ShapeError(f"{name}: {describe(vector)} has no axis; give a vector")
-    return fitted(name, key, shape, [vector], [shape_of(vector)[:-1], *others])
+    return broadcast_shape(name, key, shape, [vector], [shape_of(vector)[:-1], *others])
 
 
 def student_t(key: Any, df: Any, shape: Any = None, loc: Any = 0.0, scale: Any = 1.0, dtype: Any = np.float64) -> AnyArray:
@@ -91,7 +91,7 @@ def student_t(key: Any, df: Any, shape: Any = None, loc: Any = 0.0, scale: Any =
 
 
 REACH = 32  # further than a quantile lies from its approximation
-MANY = 1e6  # mean from which the approximation is off by less than 0.01, and SciPy's function can be off by more
+NORMAL_FROM = 1e6  # mean from which the approximation is off by less than 0.01, and SciPy's function can be off by more
 
 
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = np.int64) -> AnyArray:
@@ -109,7 +109,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = np.int64) -> Any
         middle = maximum(floor(multiply(0.5, add(low, high))), 0.0)
         below = less(gammaincc(add(middle, 1.0), lam), u)
         low, high = where(below, middle, low), where(below, high, middle)
-    return astype(where(greater(lam, MANY), ceil(subtract(guess, 0.5)), high), dtype=np.dtype(dtype))
+    return astype(where(greater(lam, NORMAL_FROM), ceil(subtract(guess, 0.5)), high), dtype=np.dtype(dtype))
 
 
 def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = np.float64) -> AnyArray:

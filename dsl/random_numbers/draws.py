@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------- what all share
 def draw_shape(name, key, shape, *params):
     """The shape of a draw: as given, which the parameters must fit, or else theirs. Raises ShapeError, DTypeError."""
-    return fitted(name, key, shape, params, [shape_of(p) for p in params])
+    return broadcast_shape(name, key, shape, params, [shape_of(p) for p in params])
 
 
-def fitted(name, key, shape, params, shapes):
+def broadcast_shape(name, key, shape, params, shapes):
     """The shape of a draw whose parameters broadcast as arrays of these shapes do."""
     check_one_key(name, key)
     given = None if shape is None else listed(name, shape)

@@ -73,9 +73,7 @@ def test_argnums_of_other_kinds():
         pa.grad(loss, (0, -2))(1.0, 2.0)
 
 
-@pytest.mark.parametrize(
-    ("x", "kind"), [(np.ones(3), "ndarray(float64[3])"), ([1.0, 2.0], "list"), ({"a": 1.0}, "dict")]
-)
+@pytest.mark.parametrize(("x", "kind"), [(np.ones(3), "ndarray(float64[3])"), ([1.0, 2.0], "list"), ({"a": 1.0}, "dict")])
 def test_derivative_of_arrays(x, kind):
     with says(pa.ShapeError, "derivative(loss)", kind, "one floating number", "jacfwd"):
         pa.derivative(loss)(x)
@@ -191,9 +189,7 @@ def test_concrete_values(what, transform):
 
 
 @pytest.mark.parametrize("call", [lambda x: np.histogram2d(x[0], x[1]), np.spacing, np.frompyfunc(abs, 1, 1)])
-@pytest.mark.parametrize(
-    "transform", [lambda f: pa.grad(f)(np.eye(2)), lambda f: pa.jvp(f, (np.eye(2),), (np.eye(2),))]
-)
+@pytest.mark.parametrize("transform", [lambda f: pa.grad(f)(np.eye(2)), lambda f: pa.jvp(f, (np.eye(2),), (np.eye(2),))])
 def test_numpy_functions_without_a_card(call, transform):
     with says(pa.MissingRuleError, "np.", "polyad"):
         transform(call)

@@ -1,6 +1,5 @@
 """What the tape keeps of large arrays, and products in the memory of a slope: numbers as before, and no memory beside."""
 
-
 import numpy as np
 import pytest
 

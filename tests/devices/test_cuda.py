@@ -88,9 +88,7 @@ def test_numbers_mix_and_stay_on_the_host_alone(cupy):
 
 def test_mixing_names_both_devices_and_the_remedy(cupy):
     x = on(0, np.arange(3.0))
-    with pytest.raises(
-        pa.DeviceMismatchError, match=r"add: .*ndarray.* on cuda:0 and ndarray.* on cpu.*polyad\.to_device"
-    ):
+    with pytest.raises(pa.DeviceMismatchError, match=r"add: .*ndarray.* on cuda:0 and ndarray.* on cpu.*polyad\.to_device"):
         pa.add(x, np.ones(3))
     with pytest.raises(pa.DeviceMismatchError, match="cuda:0 and .* on cuda:1"):
         pa.add(x, on(1, np.ones(3)))
@@ -278,9 +276,7 @@ def test_available_and_their_figures(cupy):
 
 # ---------------------------------------------------------------------- CuPy itself
 def python(text):
-    result = subprocess.run(
-        [sys.executable, "-P", "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120
-    )
+    result = subprocess.run([sys.executable, "-P", "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

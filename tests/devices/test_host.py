@@ -74,9 +74,7 @@ objects = np.array([1.0, None], dtype=object)
     ],
 )
 def test_arrays_of_objects_are_refused(call):
-    with pytest.raises(
-        pa.DTypeError, match=r"arrays of objects are not supported; convert to numbers with x\.astype\(float\)"
-    ):
+    with pytest.raises(pa.DTypeError, match=r"arrays of objects are not supported; convert to numbers with x\.astype\(float\)"):
         call()
 
 

@@ -37,9 +37,7 @@ def test_unknown_commands_are_status_2(words, capsys):
 
 
 def test_as_a_module(tmp_path):
-    run = lambda *words: subprocess.run(
-        [sys.executable, "-P", "-m", "polyad", *words], cwd=tmp_path, capture_output=True
-    )
+    run = lambda *words: subprocess.run([sys.executable, "-P", "-m", "polyad", *words], cwd=tmp_path, capture_output=True)
     assert run("methods", "sin").returncode == 0
     assert run("methods", "no_such_operation").returncode == 2
 

@@ -89,14 +89,10 @@ def plain_numbers(kernel):
 
     def run(*args, **params):
         args = [x.item() if isinstance(x, np.generic) else x for x in args]
-        if any(
-            isinstance(x, float) or isinstance(x, StrictArray) and x.dtype in (xp.float32, xp.float64) for x in args
-        ):
+        if any(isinstance(x, float) or isinstance(x, StrictArray) and x.dtype in (xp.float32, xp.float64) for x in args):
             floating = next((x.dtype for x in args if isinstance(x, StrictArray) and x.dtype != xp.bool), xp.float64)
             if kernel.__name__.startswith(("add", "multiply", "divide", "subtract")):
-                args = [
-                    xp.astype(x, floating) if isinstance(x, StrictArray) and x.dtype == xp.bool else x for x in args
-                ]
+                args = [xp.astype(x, floating) if isinstance(x, StrictArray) and x.dtype == xp.bool else x for x in args]
         return kernel(*args, **params)
 
     return run
@@ -123,9 +119,7 @@ EXCEPTIONS = {
     "index": lambda x, *arrays, spec: x[pa.dsl.ops.indexing.join_index(spec, arrays)],
     "index_set": index_set,
     "index_add": index_add,
-    "sum": lambda x, axis=None, dtype=None, keepdims=False: xp.sum(
-        x, axis=axis, dtype=own_dtype(dtype), keepdims=keepdims
-    ),
+    "sum": lambda x, axis=None, dtype=None, keepdims=False: xp.sum(x, axis=axis, dtype=own_dtype(dtype), keepdims=keepdims),
 }
 missing = install_kernels(xp, Operand, EXCEPTIONS, names=NAMES, around=plain_numbers)
 
@@ -221,9 +215,7 @@ def test_arrays_like_another_are_made_beside_it():
 def test_devices_do_not_mix():
     x, y = on(1, np.ones(2)), on(2, np.ones(2))
     for call in (lambda: pa.add(x, y), lambda: pa.grad(lambda v: pa.sum(v * y))(x), lambda: pa.concatenate([x, y])):
-        with pytest.raises(
-            pa.DeviceMismatchError, match=r"strict:1 and .* on strict:2; move one with polyad\.to_device"
-        ):
+        with pytest.raises(pa.DeviceMismatchError, match=r"strict:1 and .* on strict:2; move one with polyad\.to_device"):
             call()
     with pytest.raises(pa.DeviceMismatchError, match=r"multiply: .*strict:1 and ndarray\(float64\[2\]\) on cpu"):
         pa.multiply(x, np.ones(2))

@@ -400,7 +400,7 @@ def test_union_and_none():
     assert (op(1, 1), op("a", 1), op(None, 1)) == ("union", "union", "none")
 
 
-POSTPONED = '''
+POSTPONED = """
 from __future__ import annotations
 from typing import TYPE_CHECKING
 import numpy as np
@@ -415,7 +415,7 @@ def op(x: Unknown, /, axis: Unknown = 0) -> Unknown: ...
 @op.method
 def op_array(x: np.ndarray | None, /, axis: Unknown) -> Unknown:
     return "array"
-'''
+"""
 
 
 def test_postponed_annotations():
@@ -485,7 +485,9 @@ def test_diamond_is_the_same_error_in_both_orders():
     """[multipledispatch 118: the method depended on the order of registration]"""
 
     class Left: ...
+
     class Right: ...
+
     class Both(Left, Right): ...
 
     messages = []

@@ -13,8 +13,14 @@ from polyad.dispatch.introspect import show
 
 
 class A: ...
+
+
 class B(A): ...
+
+
 class Other: ...
+
+
 class Both(A, Other): ...
 
 

@@ -17,14 +17,18 @@ class Metre:
 
 
 class Foot(Metre): ...
+
+
 class Mile(Metre): ...
+
+
 class Length: ...
 
 
 @pytest.fixture(autouse=True)
 def rules(monkeypatch):
     """Rules of one test only."""
-    for name in ("_rules", "_cache", "_converters"):
+    for name in ("_promotion_rules", "_cache", "_converters"):
         monkeypatch.setattr(promotion, name, dict(getattr(promotion, name)))
 
 
@@ -98,8 +102,11 @@ def test_equally_close_rules_that_disagree():
     """Whichever argument came first used to decide."""
 
     class P: ...
+
     class P1(P): ...
+
     class Q: ...
+
     class Q1(Q): ...
 
     pa.promotion_rule(P1, Q, Metre)

@@ -17,8 +17,14 @@ pytestmark = pytest.mark.quick
 
 
 class A: ...
+
+
 class B(A): ...
+
+
 class C(B): ...
+
+
 class Other: ...
 
 

@@ -228,8 +228,19 @@ def test_a_dense_form_of_a_container_within():
         np.asarray(D, copy=False)
 
 
-@pytest.mark.parametrize("make", [np.zeros_like, np.ones_like, np.empty_like, lambda x: np.full_like(x, 2.0), pa.zeros_like,
-                                  pa.ones_like, lambda x: pa.zeros_like(x, dtype=int), lambda x: pa.zeros_like(x, shape=(2,))])
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.zeros_like,
+        np.ones_like,
+        np.empty_like,
+        lambda x: np.full_like(x, 2.0),
+        pa.zeros_like,
+        pa.ones_like,
+        lambda x: pa.zeros_like(x, dtype=int),
+        lambda x: pa.zeros_like(x, shape=(2,)),
+    ],
+)
 @pytest.mark.parametrize("name", ["Quantity", "Quantity(Masked)"])
 def test_creation_like_an_array_that_has_no_dense_form(make, name):
     with pytest.raises(pa.DensifyError, match=r"_like: \S*Quantity\(float64\[3, 3\]\) has no dense form, and nothing says "
@@ -248,10 +259,20 @@ def test_creation_like_a_linear_container_is_of_its_type_throughout():
 q3 = Quantity(np.ones(3), metre)
 
 
-@pytest.mark.parametrize("f", [lambda v: Quantity(v, metre) @ q3, lambda v: pa.sum(Quantity(v, metre)),
-                               lambda v: pa.sum(Quantity(Masked(v), metre))])
-@pytest.mark.parametrize("transform", [pa.grad, pa.value_and_grad, pa.hessian, lambda f: lambda v: pa.hvp(f, v, v),
-                                       lambda f: pa.jit(pa.grad(f)), lambda f: lambda v: pa.vmap(pa.grad(f))(v[None])])
+@pytest.mark.parametrize(
+    "f", [lambda v: Quantity(v, metre) @ q3, lambda v: pa.sum(Quantity(v, metre)), lambda v: pa.sum(Quantity(Masked(v), metre))]
+)
+@pytest.mark.parametrize(
+    "transform",
+    [
+        pa.grad,
+        pa.value_and_grad,
+        pa.hessian,
+        lambda f: lambda v: pa.hvp(f, v, v),
+        lambda f: pa.jit(pa.grad(f)),
+        lambda f: lambda v: pa.vmap(pa.grad(f))(v[None]),
+    ],
+)
 def test_a_gradient_needs_a_number_not_an_array_type(f, transform):
     with pytest.raises(pa.DTypeError, match=r"the function returns \S*Quantity\(\S+\[\]\) of shape \[\]; grad needs one real "
                        r"number, not an array type: return the number that is meant \(x.value\)"):  # fmt: skip

@@ -403,4 +403,3 @@ def test_the_watch_is_a_switch():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         random.bits(KEY)
-

@@ -43,7 +43,9 @@ def refused(f, *texts, kind=CollectiveError):
         raise AssertionError(f"no {kind.__name__}: {texts}")
 """
 
-DEFAULT = COMMON + """
+DEFAULT = (
+    COMMON
+    + """
 # results that hold no lane's value, and are taken for equal
 for result in (lambda v: np.ones(2 + rank), lambda v: 1.0 + rank, lambda v: np.float32(1) if rank else 1.0,
                lambda v: {"a": v, "b": np.full(3, rank)}, lambda v: np.where(np.arange(70_000) == 69_000, rank, 0)):
@@ -146,13 +148,16 @@ thread.join()
 same(found[0], 2 * K)
 same(pmap(lambda x: psum(x, "i"), axis_name="i")(K), [6] * 4)
 """
+)
 
 
 def test_what_ranks_compare(mpirun):
     mpirun(DEFAULT, 3, timeout=300)
 
 
-STRICT = COMMON + """
+STRICT = (
+    COMMON
+    + """
 assert w.strict
 factor, table, flag = 2.0 + rank, {"a": [1, 2 + rank]}, rank == 1
 class Model:
@@ -205,6 +210,7 @@ same(w.allreduce(1.0), ranks)
 sys.modules["polyad.parallel.pmap"].reads = lambda f: []  # as if nothing but the order differed
 refused(lambda: pmap(sums, axis_name="i")(K), "different lines of the program", "called at script.py:", kind=CollectiveMismatch)
 """
+)
 
 
 def test_strict_compares_functions_and_places(mpirun):

@@ -16,7 +16,7 @@ from polyad.parallel.transport import OneProcess
 pytestmark = pytest.mark.quick
 
 # Runs on every rank; what the other ranks hold is computed again here, so no communication is trusted to check it.
-NUMERIC = '''
+NUMERIC = """
 import threading
 import numpy as np
 from polyad.parallel.communicator import CollectiveMismatch, Communicator, world
@@ -129,7 +129,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert sums == [float(n)] * 150
-'''
+"""
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -144,7 +144,7 @@ def test_one_rank_without_mpi_gives_the_same(monkeypatch):
 
 # --- faults ------------------------------------------------------------------------------------------------------
 
-FAULTY = '''
+FAULTY = """
 import os, signal, sys, threading, time
 import numpy as np
 fault, first = os.environ["FAULT"], os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "0"
@@ -213,37 +213,47 @@ if fault == "killed":
 if fault == "nested":
     from polyad.parallel.guard import Signature
     w._link.run(Signature("outer"), w.barrier)
-'''
+"""
 
 MISMATCH = "CollectiveMismatch: the ranks do not agree on collective 2:"
 FLOATS = r"allreduce\(sum\) of float64 with shape \(4,\)"
 TRACEBACK = "Traceback (most recent call last)"
 
 
-@pytest.mark.parametrize(("fault", "expected"), [
-    ("shape", [MISMATCH, rf"rank 0: {FLOATS} at script\.py:\d+\n", r"rank 1: .*float64 with shape \(6,\) at script"]),
-    ("dtype", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: allreduce\(sum\) of int64 with shape \(4,\)"]),
-    ("op", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: allreduce\(max\) of float64"]),
-    ("root", [MISMATCH, "rank 0: bcast of .* from root 0", "rank 1: bcast of .* from root 1"]),
-    ("kind", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: allgather of float64"]),
-    ("label", [MISMATCH, r"rank 0: .* \[rows\]", r"rank 1: .* \[columns\]"]),
-    ("ragged", [MISMATCH, r"rank 0: allgatherv .* \(\*, 3\)", r"rank 1: allgatherv .* \(\*, 4\)"]),
-    ("pairs", ["CollectiveMismatch: exchange: .* not paired", "rank 0: source None, dest 1"]),
-    ("extra", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
-    ("exit early", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
-    ("sys.exit", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: end of the program by sys\.exit\(3\) at script\.py:\d+\n"]),
-    ("map", [MISMATCH, r"rank 0: comparison \[pmap\(sin\)\]: the start at script\.py:\d+\n", f"rank 1: {FLOATS}"]),
-    ("one catches", [MISMATCH, r"\[rank 0/2\] Traceback"]),
-    ("thread", [MISMATCH, f"rank 0: {FLOATS}"]),
-    ("raise", [r"\[rank 1/2\] Traceback", "ValueError: boom"]),
-    ("raise while others compute", [r"\[rank 1/2\] Traceback", "ValueError: boom"]),
-    ("all raise", [r"\[rank 0/2\] Traceback", r"\[rank 1/2\] ValueError: boom"]),
-    ("local error", [r"\[rank 1/2\] Traceback", "TypeError: allreduce: dtype object cannot be sent"]),
-    ("nested", ["barrier was called while this thread is still in outer"]),
-    ("stuck", [r"CollectiveTimeout: allreduce\(sum\) of float64 with shape \(2,\), collective 2: "
-               "rank 1 did not arrive within 1 s", f"rank 1 has left collective 1, {FLOATS}", "POLYAD_DEADLINE"]),
-    ("stopped", ["CollectiveTimeout: .* rank 1 did not arrive within 1 s"]),
-])
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("shape", [MISMATCH, rf"rank 0: {FLOATS} at script\.py:\d+\n", r"rank 1: .*float64 with shape \(6,\) at script"]),
+        ("dtype", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: allreduce\(sum\) of int64 with shape \(4,\)"]),
+        ("op", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: allreduce\(max\) of float64"]),
+        ("root", [MISMATCH, "rank 0: bcast of .* from root 0", "rank 1: bcast of .* from root 1"]),
+        ("kind", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: allgather of float64"]),
+        ("label", [MISMATCH, r"rank 0: .* \[rows\]", r"rank 1: .* \[columns\]"]),
+        ("ragged", [MISMATCH, r"rank 0: allgatherv .* \(\*, 3\)", r"rank 1: allgatherv .* \(\*, 4\)"]),
+        ("pairs", ["CollectiveMismatch: exchange: .* not paired", "rank 0: source None, dest 1"]),
+        ("extra", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
+        ("exit early", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
+        ("sys.exit", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: end of the program by sys\.exit\(3\) at script\.py:\d+\n"]),
+        ("map", [MISMATCH, r"rank 0: comparison \[pmap\(sin\)\]: the start at script\.py:\d+\n", f"rank 1: {FLOATS}"]),
+        ("one catches", [MISMATCH, r"\[rank 0/2\] Traceback"]),
+        ("thread", [MISMATCH, f"rank 0: {FLOATS}"]),
+        ("raise", [r"\[rank 1/2\] Traceback", "ValueError: boom"]),
+        ("raise while others compute", [r"\[rank 1/2\] Traceback", "ValueError: boom"]),
+        ("all raise", [r"\[rank 0/2\] Traceback", r"\[rank 1/2\] ValueError: boom"]),
+        ("local error", [r"\[rank 1/2\] Traceback", "TypeError: allreduce: dtype object cannot be sent"]),
+        ("nested", ["barrier was called while this thread is still in outer"]),
+        (
+            "stuck",
+            [
+                r"CollectiveTimeout: allreduce\(sum\) of float64 with shape \(2,\), collective 2: "
+                "rank 1 did not arrive within 1 s",
+                f"rank 1 has left collective 1, {FLOATS}",
+                "POLYAD_DEADLINE",
+            ],
+        ),
+        ("stopped", ["CollectiveTimeout: .* rank 1 did not arrive within 1 s"]),
+    ],
+)
 def test_a_fault_ends_the_job_with_one_traceback(mpirun, fault, expected):
     job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": fault, "POLYAD_DEADLINE": "1"}, expect_success=False)
     for pattern in expected:
@@ -315,15 +325,22 @@ def launch(monkeypatch):
             monkeypatch.delenv(name, raising=False)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
+
     set_variables()
     return set_variables
 
 
-@pytest.mark.parametrize(("variables", "size"), [
-    ({}, 1), ({"PMI_SIZE": "3"}, 3), ({"OMPI_COMM_WORLD_SIZE": "4"}, 4), ({"PMI_SIZE": ""}, 1),
-    ({"SLURM_NTASKS": "8"}, 1),   # a batch script on one node of an allocation
-    ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0"}, 8),
-])
+@pytest.mark.parametrize(
+    ("variables", "size"),
+    [
+        ({}, 1),
+        ({"PMI_SIZE": "3"}, 3),
+        ({"OMPI_COMM_WORLD_SIZE": "4"}, 4),
+        ({"PMI_SIZE": ""}, 1),
+        ({"SLURM_NTASKS": "8"}, 1),  # a batch script on one node of an allocation
+        ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0"}, 8),
+    ],
+)
 def test_size_that_the_launcher_announced(launch, variables, size):
     launch(**variables)
     assert mpi_library.launched_size()[0] == size
@@ -333,6 +350,7 @@ def _module_without_a_library():
     class Broken(types.ModuleType):
         def __getattr__(self, name):
             raise RuntimeError("cannot load MPI library\nlibmpi.so: not found")
+
     return Broken("mpi4py")
 
 
@@ -343,7 +361,7 @@ def test_world_is_one_rank_where_mpi_cannot_be_loaded(launch, monkeypatch, modul
     monkeypatch.setattr(communicator, "_world", None)
     w = communicator.world()
     assert (w.rank, w.size, w.library) == (0, 1, "one process, no MPI") and communicator.world() is w
-    assert sys.excepthook is before   # hooks only where there are other ranks to end
+    assert sys.excepthook is before  # hooks only where there are other ranks to end
     launch(PMI_SIZE="2")
     monkeypatch.setattr(communicator, "_world", None)
     with pytest.raises(RuntimeError, match="started 2 processes .*PMI_SIZE=2.* 1 rank"):
@@ -353,8 +371,17 @@ def test_world_is_one_rank_where_mpi_cannot_be_loaded(launch, monkeypatch, modul
 def test_results_are_never_the_callers_buffer():
     w = Communicator(OneProcess("one process, no MPI"))
     x = np.arange(3.0)[None]
-    results = [w.allreduce(x), w.allreduce(x, "max"), w.allgather(x), w.allgatherv(x), w.bcast(x), w.alltoall(x),
-               w.reduce_scatter(x), w.exchange(x, 0, 0), w.exchange(x, None, None)]
+    results = [
+        w.allreduce(x),
+        w.allreduce(x, "max"),
+        w.allgather(x),
+        w.allgatherv(x),
+        w.bcast(x),
+        w.alltoall(x),
+        w.reduce_scatter(x),
+        w.exchange(x, 0, 0),
+        w.exchange(x, None, None),
+    ]
     assert not any(np.shares_memory(x, result) for result in results)
     assert not w.exchange(x, None, None).any()
 

@@ -48,7 +48,7 @@ def same(found, right, what):
 value, slope, own = over(pa.vmap)(w, X), slopes(over(pa.vmap))(w, X), over(pa.vmap, inside)(w, X)
 '''
 
-LOCKSTEP = '''
+LOCKSTEP = """
 # without any map: all lanes together
 def by_hand(w, X):
     n = len(X)
@@ -88,9 +88,9 @@ for what, f, right in [
     ("second", traced(pa.hessian(total(over(pa.vmap)))), pa.hessian(total(by_hand))(w, X)),
 ]:
     same(f(w, X), right, what)
-'''
+"""
 
-RANKS = '''
+RANKS = """
 for what, f, right in [
     ("value", over(pa.pmap), value),
     ("slopes", slopes(over(pa.pmap)), slope),
@@ -101,7 +101,7 @@ for what, f, right in [
     ("program of slopes inside", traced(over(pa.pmap, inside)), own),
 ]:
     same(f(w, X), right, what)
-'''
+"""
 
 
 def test_lanes_of_one_process():
@@ -115,6 +115,7 @@ def test_ranks(mpirun, ranks):
 
 def test_what_is_the_same_in_all_lanes_counts_once():
     """A loop hands on whether its results are the same in all lanes: a loss made of them is one number."""
+
     def loss(x, form):
         c, _ = form(lambda x: pa.scan(lambda c, r: (pa.psum(c * x, "i") * r, None), pa.psum(x, "i"), np.array([0.5, 2.0])))(x)
         return c * c

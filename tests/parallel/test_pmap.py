@@ -43,7 +43,9 @@ def raises(kind, f, *texts):
         raise AssertionError(f"no {kind.__name__}")
 """
 
-LAW = COMMON + """
+LAW = (
+    COMMON
+    + """
 def derivatives(m, f, w, X):
     closed = lambda w, X: pa.sum(m(lambda x: f(w, x), axis_name="i")(X) ** 2)
     given = lambda w, X: pa.sum(m(f, axis_name="i", in_axes=(None, 0))(w, X) ** 2)
@@ -84,6 +86,7 @@ for name, f in FUNCTIONS.items():
         for what in expected:
             same(found[what], expected[what], f"{name}, {n} lanes on {ranks} ranks: {what}")
 """
+)
 
 
 @pytest.mark.parametrize(("n", "lengths"), [(1, "1, 5"), (2, "1, 5"), (3, "2"), (3, "5")])
@@ -92,7 +95,9 @@ def test_law(mpirun, n, lengths):
     mpirun(LAW.replace("LENGTHS", f"({lengths},)"), n)
 
 
-CASES = COMMON + """
+CASES = (
+    COMMON
+    + """
 check("a loop", lambda m: m(lambda x: x * 2 + 1)(X) if m is pmap else np.stack([x * 2 + 1 for x in X]))
 check("no lanes", lambda m: m(lambda x: psum(x, "i") + x, axis_name="i")(X[:0]))
 check("no lanes, grad", lambda m: pa.grad(lambda w: pa.sum(m(lambda x: x * w)(X[:0])))(w))
@@ -198,6 +203,7 @@ check("container out", lambda m: m(lambda x: pa.Diagonal(x))(X).dense())
 check("container unmapped", lambda m: pa.grad(
     lambda w: pa.sum(m(lambda d, x: d @ x, in_axes=(None, 0))(pa.Diagonal(w), X)))(w))
 """
+)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -205,7 +211,9 @@ def test_cases(mpirun, n):
     mpirun(CASES, n)
 
 
-ERRORS = COMMON + """
+ERRORS = (
+    COMMON
+    + """
 lanes = np.arange(5.0)
 branch = lambda x: x / psum(x, "i") if x > 3 else 0.0 * x
 raises(pa.LaneSplitError, lambda: pmap(branch, axis_name="i")(lanes), "axis 'i'")
@@ -231,6 +239,7 @@ raises(kind, lambda: pmap(fails)(lanes), *([] if rank == last else [f"rank {last
 raises(ZeroDivisionError, lambda: pmap(lambda x: 1 // 0)(lanes))
 same(pmap(lambda x: psum(x, "i"), axis_name="i")(lanes), np.full(5, 10.0), "after the errors")
 """
+)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -238,7 +247,9 @@ def test_errors_are_those_of_every_rank(mpirun, n):
     mpirun(ERRORS, n)
 
 
-DIVERGING = COMMON + """
+DIVERGING = (
+    COMMON
+    + """
 three = np.array([1.0, 2.0, 3.0])
 FUNCTIONS = {
     "another factor": lambda x: psum(x, "i") ** 2 * (1.0 if x > 1 else 3.0),
@@ -287,6 +298,7 @@ def kept():
     return x, y, z
 same(kept(), (three, np.array([7.0, 2.0, 3.0]), three), "results own their memory")
 """
+)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -294,7 +306,9 @@ def test_lanes_of_all_ranks_that_go_different_ways(mpirun, n):
     mpirun(DIVERGING, n)
 
 
-INPUTS = COMMON + """
+INPUTS = (
+    COMMON
+    + """
 import os
 three = np.array([1.0, 2.0, 3.0])
 def differs(f, what):
@@ -354,6 +368,7 @@ if ranks <= 3:
     raises(kind, lambda: pmap(anew, axis_name="i")(three[-ranks:]))
 same(pmap(lambda x: psum(x, "i"), axis_name="i")(np.arange(5.0)), np.full(5, 10.0), "after the errors")
 """
+)
 
 
 @pytest.mark.parametrize(("n", "checked"), [(2, "1"), (3, "1"), (2, "0")])

@@ -34,7 +34,9 @@ def refused(f, *texts, kind=CollectiveError):
         raise AssertionError(f"no {kind.__name__}: {texts}")
 """
 
-DEFAULT = COMMON + """
+DEFAULT = (
+    COMMON
+    + """
 # arguments
 units = "m" if rank else "km"
 for q, what in [(Quantity(K, units), "argument 1 (Quantity(value=*, unit='km') and Quantity(value=*, unit='m'))"),
@@ -67,8 +69,11 @@ for one, other, text in cases:
             "must return the same types, with the same static parts", kind=pa.LaneSplitError)
 assert pmap(lambda v: Quantity(v, "m"))(K).unit == "m"
 """
+)
 
-STRICT = COMMON + """
+STRICT = (
+    COMMON
+    + """
 class Model:
     def __init__(self, scale): self.scale = scale
     def __call__(self, x): return x * self.scale
@@ -88,6 +93,7 @@ here = Quantity(K, lambda x: x)
 same(take(here), K)
 same(pmap(lambda v: v * here.value[1])(K), K)
 """
+)
 
 
 def test_structures_of_arguments_and_results(mpirun):

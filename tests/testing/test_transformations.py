@@ -197,9 +197,9 @@ def test_a_function_of_ones_own_is_named():
     def wrong(f):
         return lambda x: f(x) + (0.0 if f in known else 1.0)
 
-    from polyad.testing.transformations import FUNCTIONS
+    from polyad.testing.transformations import SAMPLES
 
-    known = set(FUNCTIONS.values())
+    known = set(SAMPLES.values())
     with pytest.raises(AssertionError, match=r"(?s)functions\[0\]|twice"):
         check_transformation(lambda f: wrong(f) if f is own else f, functions=[own := lambda x: calls.append(x) or x * 2.0])
 

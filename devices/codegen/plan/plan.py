@@ -156,8 +156,10 @@ class Plan:
         if len(g.roots) + len(nest.roots) > 64 or (g.reduces and nest.reduces and g.reduced != nest.reduced):
             return False
         reduced = g.reduced or nest.reduced
-        if reduced and set(reduced) != set(range(len(g.shape) - len(reduced), len(g.shape))) and any(
-            isinstance(r, Store) for r in (*g.roots, *nest.roots)
+        if (
+            reduced
+            and set(reduced) != set(range(len(g.shape) - len(reduced), len(g.shape)))
+            and any(isinstance(r, Store) for r in (*g.roots, *nest.roots))
         ):
             return False
         here, m = counters(g.shape), self.memory

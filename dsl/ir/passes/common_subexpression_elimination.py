@@ -38,6 +38,8 @@ def _static(v):
     """A number or parameter as something to compare: 1, 1.0, True and -0.0, 0.0 are all different."""
     if isinstance(v, tuple):
         return (type(v).__name__, *map(_static, v))
-    return (type(v).__name__, repr(v)) if isa(v, (bool, int, float, complex, np.generic)) or v is None else (
-        type(v).__name__, repr(v) if isinstance(v, (str, np.dtype, type)) else id(v)
+    return (
+        (type(v).__name__, repr(v))
+        if isa(v, (bool, int, float, complex, np.generic)) or v is None
+        else (type(v).__name__, repr(v) if isinstance(v, (str, np.dtype, type)) else id(v))
     )

@@ -9,7 +9,7 @@ from ...avals import aval_of
 from ..programs import Var
 from .rewriting import pure, replaced
 
-LARGEST = 1 << 16  # elements of a result that is kept
+MAX_FOLDED_ELEMENTS = 1 << 16  # elements of a result that is kept
 
 
 def fold_constants(program):
@@ -20,7 +20,7 @@ def fold_constants(program):
         atoms: list[Any] = [known.get(v) if isinstance(v, Var) else v for v in e.inputs]
         if not pure(e) or any(x is None or not isa(x, (np.ndarray, np.generic, int, float, complex)) for x in atoms):
             return None
-        if sum(v.aval.size for v in e.outputs) > max(LARGEST, sum(np.size(x) for x in atoms)):
+        if sum(v.aval.size for v in e.outputs) > max(MAX_FOLDED_ELEMENTS, sum(np.size(x) for x in atoms)):
             return None
         try:
             with np.errstate(all="ignore"):

@@ -86,6 +86,7 @@ USES = {
     "program of vmap of grad": lambda: pa.make_ir(pa.vmap(pa.grad(loss), in_axes=(0, None)))(LANES, A)(LANES, A),
 }  # fmt: skip
 
+
 def reverse_rule(counts):
     @pa.matmul.vjp.method
     def matmul_vjp_diagonal(ct, y, a: Diagonal, b: pa.Array, /):

@@ -342,9 +342,7 @@ def test_subclasses_and_lists_are_taken_as_arrays():
         np.testing.assert_array_equal(call(given_)[0], x * 2.0)
 
 
-CLANG = (
-    "clang" if shutil.which("clang") else f"{sys.executable} -m ziglang cc" if importlib.util.find_spec("ziglang") else None
-)
+CLANG = "clang" if shutil.which("clang") else f"{sys.executable} -m ziglang cc" if importlib.util.find_spec("ziglang") else None
 BY_CLANG = """
 import warnings
 import numpy as np

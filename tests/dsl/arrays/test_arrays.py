@@ -158,15 +158,7 @@ def test_wrong_parts():
 
 
 def test_zeros():
-    assert (
-        type(np.sin(Z))
-        is type(Z + Z)
-        is type(Z.T)
-        is type(Z.sum(axis=0))
-        is type(Z[0])
-        is type(Z.reshape(9))
-        is pa.Zeros
-    )
+    assert type(np.sin(Z)) is type(Z + Z) is type(Z.T) is type(Z.sum(axis=0)) is type(Z[0]) is type(Z.reshape(9)) is pa.Zeros
     assert type(pa.concatenate([Z, Z])) is type(pa.stack([Z, Z], axis=1)) is pa.Zeros
     assert type(Z @ Z) is type(A @ Z) is type(D @ Z) is type(Z @ H) is type(pa.mean(Z, axis=0)) is pa.Zeros
     assert pa.prod(Z) == pa.sum(Z) == Z[0, 0] == Z[0] @ A[0] == 0.0
@@ -275,9 +267,7 @@ def test_types_without_floating_leaves_are_refused_by_grad(x):
 
 
 def test_refusal_says_what_to_do():
-    with pytest.raises(
-        pa.DTypeError, match=r"Zeros\(float64\[3, 3\]\) without floating leaves, .*give it dense \(x.dense"
-    ):
+    with pytest.raises(pa.DTypeError, match=r"Zeros\(float64\[3, 3\]\) without floating leaves, .*give it dense \(x.dense"):
         pa.grad(lambda x: pa.sum(x))(Z)
 
 
@@ -366,9 +356,7 @@ def test_vmap_wraps_and_maps_again():
 def test_creation_by_example():
     """quax#2: creation by example returns the example's type where that type can hold it."""
     assert type(pa.zeros_like(D)) is pa.Diagonal
-    assert (
-        type(pa.zeros_like(Z, dtype=np.float32)) is pa.Zeros and pa.zeros_like(Z, dtype=np.float32).dtype == np.float32
-    )
+    assert type(pa.zeros_like(Z, dtype=np.float32)) is pa.Zeros and pa.zeros_like(Z, dtype=np.float32).dtype == np.float32
     assert pa.zeros_like(D, dtype=np.float32).dtype == np.float32
     assert type(pa.ones_like(D)) is type(pa.zeros_like(H)) is np.ndarray
 

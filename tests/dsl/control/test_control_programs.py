@@ -47,7 +47,9 @@ def test_print():
         return pa.while_loop(lambda s: s[1] < n, step, (x, 0))[0]
 
     f.__name__ = "lambda"
-    assert str(pa.make_ir(f)(1.0, 3)) == """\
+    assert (
+        str(pa.make_ir(f)(1.0, 3))
+        == """\
 lambda(a: float64[], b: int64[]):
   const c: int64[]
   d: float64[], e: int64[] = loop test=test body=body constants=2 a b a c
@@ -67,12 +69,15 @@ lambda(a: float64[], b: int64[]):
       r: int64[] = add n 1
       return q, r
   return d"""
+    )
 
 
 def test_source():
     f = lambda x: pa.scan(lambda c, r: (c * pa.cond(r > 0, lambda: r, lambda: x[0]), c), 1.0, x)
     program = pa.make_ir(f)(XS[0])
-    assert program.code == """\
+    assert (
+        program.code
+        == """\
 import numpy as np
 import polyad as pa
 
@@ -96,6 +101,7 @@ def program(a):
     (c,), (d,) = pa.scan(body_1, (b,), (a,))
     return (c, d)
 """
+    )
     for found, right in zip(runs(program, XS[1]), f(XS[1]), strict=True):
         close(found, right)
 

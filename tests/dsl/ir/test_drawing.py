@@ -115,7 +115,7 @@ def test_files_and_formats(tmp_path):
 
 def test_graphviz_is_used_where_it_is(monkeypatch, tmp_path):
     script = tmp_path / "dot"
-    script.write_text('#!/bin/sh\ncat > /dev/null\necho "<?xml version=\'1.0\'?><svg>graphviz</svg>"\n')
+    script.write_text("#!/bin/sh\ncat > /dev/null\necho \"<?xml version='1.0'?><svg>graphviz</svg>\"\n")
     script.chmod(0o755)
     monkeypatch.setattr(drawing.shutil, "which", lambda name: str(script))
     assert program._repr_svg_() == "<svg>graphviz</svg>\n"

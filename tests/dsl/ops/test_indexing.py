@@ -179,9 +179,7 @@ def test_writing_over_lanes(case, batched):
     expected = np.stack([written(row(x, batched[0], k), index, row(v, batched[1], k)) for k in range(3)])
     np.testing.assert_array_equal(found, expected)
     found = pa.vmap(lambda a, b: pa.at(a, index).add(b), in_axes=axes)(x, v)
-    expected = np.stack(
-        [row(x, batched[0], k) + scattered(shape, index, row(v, batched[1], k)) for k in range(3)]
-    )
+    expected = np.stack([row(x, batched[0], k) + scattered(shape, index, row(v, batched[1], k)) for k in range(3)])
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
@@ -311,8 +309,18 @@ def under(follow, f, x):
 @followed
 @pytest.mark.parametrize(
     "index",
-    [3, -4, (0, 4), np.array([0, 3]), [0, -4], (slice(None), slice(None), 0), np.ones(4, bool),
-     [True, False, False, False], (..., np.arange(3) < 1), (np.array([0, 1]), np.arange(3))],  # fmt: skip
+    [
+        3,
+        -4,
+        (0, 4),
+        np.array([0, 3]),
+        [0, -4],
+        (slice(None), slice(None), 0),
+        np.ones(4, bool),
+        [True, False, False, False],
+        (..., np.arange(3) < 1),
+        (np.array([0, 1]), np.arange(3)),
+    ],  # fmt: skip
     ids=str,
 )
 def test_out_of_range(follow, index):

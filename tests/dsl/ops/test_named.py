@@ -220,9 +220,7 @@ def test_nested_names_and_derivatives():
         return pa.vmap(g, axis_name="j")(y)
 
     loss = lambda x: pa.sum(over(f, x) ** 2)
-    closed = lambda x: sum(
-        (a * (y * y).sum() * (x * x).sum() * b + x.sum() * y.sum()) ** 2 for a in x for b in y
-    )
+    closed = lambda x: sum((a * (y * y).sum() * (x * x).sum() * b + x.sum() * y.sum()) ** 2 for a in x for b in y)
     equal(loss(x), closed(x))
     np.testing.assert_allclose(pa.grad(loss)(x), numerical(closed, x), rtol=1e-6)
 
@@ -300,12 +298,15 @@ def traced_inside(f):
     return programs[0]
 
 
-@pytest.mark.parametrize("f", [
-    lambda y: psum(y, "i") * y,
-    lambda y: pa.pmean(y, "i"),
-    lambda y: pa.grad(lambda y: psum(y * y, "i"))(y) * y,
-    lambda y: psum(pa.grad(lambda y: psum(y, "i") * y)(y), "i"),
-])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda y: psum(y, "i") * y,
+        lambda y: pa.pmean(y, "i"),
+        lambda y: pa.grad(lambda y: psum(y * y, "i"))(y) * y,
+        lambda y: psum(pa.grad(lambda y: psum(y, "i") * y)(y), "i"),
+    ],
+)
 def test_programs_find_their_axis_where_they_run(f):
     program = traced_inside(f)
     five = np.arange(1.0, 6.0)
