@@ -440,6 +440,9 @@ def noted(x, error):
     """Remember what refuses Python's question until the transformation is left: C code may raise its own error instead.
     Returns it."""
     run = x.run if isinstance(x, Layer) and x.depth else None  # not that of variables, which nobody leaves
-    if run is not None and caught(run.refusal, is_library) is None:
-        run.refusal = error, caller()
+    if run is not None:
+        place = caller()
+        asked_again = run.refusal is not None and run.refusal[1] == place  # NumPy asks for DLPack by two protocols
+        if asked_again or caught(run.refusal, is_library) is None:
+            run.refusal = error, place
     return error

@@ -157,7 +157,7 @@ PLAIN = {
     "stdev": (lambda x: statistics.stdev([x, 2 * x]), "statistics.* takes? plain numbers.*np.std"),
     "Decimal": (decimal.Decimal, "a Decimal takes plain numbers"), "Fraction": (fractions.Fraction, "Fraction.* takes? .*"),
     "timedelta": (lambda x: datetime.timedelta(seconds=x), "a timedelta takes.*seconds"),
-    "struct": (lambda x: struct.pack("d", x), "struct takes plain numbers.*polyad.stack"),
+    "struct": (lambda x: struct.pack("d", x), "(?:struct takes plain numbers.*polyad.stack|float\\(\\) of)"),
     "memoryview": (memoryview, "a memoryview takes.*indices and slices"),
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The communicator: every collective against NumPy on 1, 2 and 3 ranks, and every fault with its message and status."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -468,6 +469,7 @@ def test_forked_children_end_quietly(mpirun, ranks):
     assert "MPI_" not in job.stderr and job.stderr.count(": in a child") == ranks, str(job)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="starts MPI in its children")
 def test_children_of_a_process_without_a_launcher_end_quietly():
     job = subprocess.run([sys.executable, "-P", "-c", FORKS], capture_output=True, text=True, timeout=60)
     assert job.returncode == 0 and job.stdout == "PARENT 0\n" and "rror" not in job.stderr.replace("ValueError", ""), job
