@@ -29,7 +29,7 @@ def through_surroundings(generic, target):
             return target(*args, **params)
         if in_steps is not None:
             here = effects_are_kept() and not any([x.below is None for y in args for x in layers_of(y)])
-            if here or any([run.takes_steps(generic.name, params) for run in _witnesses()]):
+            if here or any([witness.takes_steps(generic.name, params) for witness in _witnesses()]):
                 return in_steps(*args, **params)
         if memory is not None:
             return memory.recall(effect_name(generic, params), lambda: run(*args, **params))

@@ -41,6 +41,8 @@ def _called(code, at):
     for step in reversed(steps[:before]):
         if step.opcode in JUMPS:
             return None
+        if depth == left and step.opname == "PUSH_NULL":
+            continue  # since 3.13 it follows what is called
         if depth == left and step.opname.startswith("LOAD"):
             return step.argval
         depth += dis.stack_effect(step.opcode, step.arg)
