@@ -23,7 +23,8 @@ from .device_kinds import On
 from .entries import entry_source
 from .errors import MethodError, PolyadError, RegistrationError, type_name
 from .order import Signature
-from .signatures import declared, parts
+from .plum_types import delivered, is_signature, make_signature, promises
+from .signatures import declared, parts, written
 
 if TYPE_CHECKING:
     from .annotations import DeclareGeneric, GenericFunction, P, T
@@ -50,6 +51,11 @@ class Method:
     varargs: type | None
     kind: type | None
     implementation: typing.Callable
+
+    @property
+    def signature(self):
+        """The types as a `plum.Signature`, for what is built on plum; imports it."""
+        return make_signature(self.types, self.varargs)
 
     @property
     def where(self):
@@ -183,19 +189,29 @@ class Generic:
     def method(self, implementation=None, /):
         """Register a method by its annotations: `@sin.method` above `def sin_zeros(x: Zeros, /): …`.
 
-        `@sin.method(On[CUDA])` registers a kernel for one kind of device. Returns the implementation.
-        Raises RegistrationError for annotations that a type alone cannot decide (`Literal`, `list[int]`).
+        `@sin.method(On[CUDA])` registers a kernel for one kind of device, `@sin.method(plum.Signature(Zeros))` a method by
+        the signature in place of annotations. Annotations are classes and unions of classes, `plum.parametric` ones among
+        them; `plum.ModuleType("torch", "Tensor")` stands for the class of a module that need not be imported yet.
+        Returns the implementation. Raises RegistrationError for annotations that a type alone cannot decide (`Literal`,
+        `list[int]`).
         """
         if isinstance(implementation, type) and issubclass(implementation, On):
             kind = implementation.kind
             return lambda function: self._register(function, kind)
+        if is_signature(implementation):
+            return lambda function: self._register(function, None, implementation)
         if implementation is None:
             return self.method
         return self._register(implementation, None)
 
-    def _register(self, implementation, kind):
-        types, varargs = self._annotations(implementation)
-        self.add(implementation, types, varargs, kind)
+    def _register(self, implementation, kind, signature=None):
+        types, varargs = self._annotations(implementation) if signature is None else self._written(implementation, signature)
+        if all([delivered(t) is not None for t in (*types, varargs) if t is not None]):
+            self.add(implementation, types, varargs, kind)
+        else:
+            method = Method(self, types, varargs, kind, implementation)
+            self.methods.append(method)
+            promises.append(method)
         same_name = getattr(implementation, "__name__", None) == self.name
         return self.function if same_name else implementation
 
@@ -203,6 +219,13 @@ class Generic:
         """(types, type of the variable arguments) that an implementation declares for the dispatched arguments."""
         types, varargs = declared(self, implementation)
         Generic.check(self, getattr(implementation, "__name__", repr(implementation)), types, varargs)
+        return types, varargs
+
+    def _written(self, implementation, signature):
+        """The same of a `plum.Signature`."""
+        name = getattr(implementation, "__name__", repr(implementation))
+        types, varargs = written(self, name, signature)
+        Generic.check(self, name, types, varargs)
         return types, varargs
 
     def add(self, implementation, types, varargs=None, kind=None):

@@ -11,7 +11,7 @@ from .errors import MethodError, type_name
 from .generic import Generic, all_generics
 from .layers import Layer
 from .order import is_narrower
-from .resolve import choose, container_claim, load_library, lookup, resolve
+from .resolve import choose, container_claim, lookup, prepare, resolve
 from .signatures import parts
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def which(function: Any, *args: Any) -> Any:
         args = tuple(args[0])
     args = args[: generic.arity]  # what follows are static parameters
     types = tuple(a if isinstance(a, type) else type(a) for a in args)
+    prepare(types)
     layered = generic.card is not None and any(issubclass(t, Layer) for t in types)
     contained = any(issubclass(t, Container) for t in types)
     if contained and generic.card is not None:
@@ -60,7 +61,6 @@ def which(function: Any, *args: Any) -> Any:
         if slot is not None:
             found = choose(generic, slot, types, args)
             return next((m for m in slot.methods.values() if m.implementation is found), found)
-    load_library(types)
     return resolve(generic, types, args)
 
 

@@ -21,6 +21,7 @@ from .explain import ambiguous, no_method
 from .generic import Generic
 from .layers import Array, Layer, captured, current_depth, settled, several, snapshot
 from .order import Signature, narrowest
+from .plum_types import deliver, promises
 from .signatures import parts
 
 DERIVATIVES = frozenset(("jvp", "vjp", "vjp_all"))  # rules that a composite's derivative has in place of its body's
@@ -382,4 +383,13 @@ def _nothing():
 
 
 Generic.resolve = staticmethod(resolve)
-Generic.prepare = staticmethod(load_library)
+
+
+def prepare(types):
+    """Have the kernels for these types registered, and the methods for types that were promised."""
+    load_library(types)
+    if promises:
+        deliver()
+
+
+Generic.prepare = staticmethod(prepare)

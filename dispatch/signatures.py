@@ -6,6 +6,7 @@ import typing
 from abc import ABCMeta
 
 from .errors import RegistrationError, type_name
+from .plum_types import delivered, plain_class, read_signature
 
 
 def declared(generic, implementation):
@@ -33,6 +34,14 @@ def declared(generic, implementation):
     _check_count(generic, name, found, varargs, rest)
     _check_parameters(generic, name, rest)
     return tuple(found), varargs
+
+
+def written(generic, name, signature):
+    """The same of a `plum.Signature` in place of annotations."""
+    types, varargs = read_signature(f"{generic.name}: {name}", signature)
+    found = tuple([_checked(generic, hint, f"argument {i}") for i, hint in enumerate(types)])
+    _check_count(generic, name, found, varargs, [])
+    return found, None if varargs is None else _checked(generic, varargs, "further arguments")
 
 
 def _is_static(generic, p, place, slash):
@@ -87,7 +96,7 @@ def check_reached(generic, name, types, varargs, container):
 
     container: the base class of array types.
     """
-    if not generic.members:
+    if not generic.members or any([delivered(t) is None for t in (*types, varargs) if t is not None]):
         return
     following = [t for hint in (*types[1:], varargs) if hint is not None for t in parts(hint)]
     known = _below(container)
@@ -116,8 +125,11 @@ def _type_of(generic, implementation, parameter):
     hint, name = parameter.annotation, parameter.name
     if hint is parameter.empty:
         return object
-    if isinstance(hint, str):
-        hint = _evaluated(generic, implementation, hint, name)
+    return _checked(generic, _evaluated(generic, implementation, hint, name) if isinstance(hint, str) else hint, name)
+
+
+def _checked(generic, hint, name):
+    """An annotation as a class or a union of classes; types that plum promises stand for themselves until they exist."""
     if hint is typing.Any:
         return object
     if hint is None:
@@ -130,7 +142,8 @@ def _type_of(generic, implementation, parameter):
             "such method would make every call of this function slow; annotate a class (or a union of classes) and "
             "test the value inside the method"
         )
-    return hint
+    found = delivered(hint)
+    return hint if found is None else found
 
 
 def _evaluated(generic, implementation, text, name):
@@ -151,5 +164,5 @@ def _decided_by_type(hint):
         return all(_decided_by_type(part) for part in parts(hint))
     if not isinstance(hint, type) or typing.get_origin(hint) is not None:
         return False
-    decided = type(hint).__instancecheck__ in (type.__instancecheck__, ABCMeta.__instancecheck__)
+    decided = type(plain_class(hint)).__instancecheck__ in (type.__instancecheck__, ABCMeta.__instancecheck__)
     return getattr(hint, "__faithful__", decided)  # the name by which plum asks the same of a class

@@ -5,12 +5,11 @@ import itertools
 import random
 from abc import ABC
 
+import plum
 import pytest
 
 import polyad as pa
 from polyad.dispatch.order import Signature, is_narrower, narrowest
-
-plum = pytest.importorskip("plum")
 
 
 class Shape(ABC): ...
