@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from inspect import Signature
 
+    from plum import Signature as PlumSignature
+
     from .arrays import Array as _Array
     from .device_kinds import On
     from .generic import Generic
@@ -142,7 +144,7 @@ if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
         @overload
-        def method(self, implementation: type[On], /) -> Callable[[F], F]: ...
+        def method(self, implementation: type[On] | PlumSignature, /) -> Callable[[F], F]: ...
         @overload
         def method(self, implementation: F, /) -> F: ...
 
