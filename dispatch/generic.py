@@ -254,6 +254,11 @@ class Generic:
         family.generic.members.add(self)
         self.clear()
 
+    @property
+    def dense_rules(self):
+        """Whether there are derivative rules by type that a call without containers can have."""
+        return any([rules.dense for rules in (self.rules or {}).values()])
+
     # ------------------------------------------------------------------ the table
     def clear(self):
         """Forget every resolved target, also those of the members of this family."""

@@ -40,7 +40,8 @@ def resolve(generic, types, args):
             raise ShapeError(f"{generic.name}: the list of arrays is empty; give at least one")
         if any(issubclass(t, Container) for t in types):
             target = container_target(generic, types, args)
-            return guarded(generic, Generic.follow(generic, target) if generic.rules else target, token)
+            target = Generic.follow(generic, target) if generic.rules else target
+            return guarded(generic, target, token, any([family.uses_abc for family in generic.families]))
         if any(issubclass(t, Layer) for t in types):
             return layer_target(generic, types)
     return guarded(generic, kernel_target(generic, types, args), token)
@@ -208,7 +209,7 @@ def _deepest_target(generic, types):
         return _met(types, depth)
     shared = getattr(generic.card, "view", None)
     if generic.card.body is not None and not winner.keeps_composites:
-        ruled = generic.rules or not DERIVATIVES.isdisjoint(generic.card.rules)
+        ruled = generic.dense_rules or not DERIVATIVES.isdisjoint(generic.card.rules)
         body = Generic.follow(generic, generic.card.body) if ruled else generic.card.body
         body = _while_open(types, depth, body)  # the body may return an argument as it is
         if shared:
@@ -345,9 +346,12 @@ def _placed(generic, methods):
     return run
 
 
-def guarded(generic, target, token):
-    """With abstract base classes of others in the signatures, notice that a class was registered with one."""
-    if not (generic.uses_abc or any(family.uses_abc for family in generic.families)):
+def guarded(generic, target, token, asked=False):
+    """With abstract base classes of others in the signatures, notice that a class was registered with one.
+
+    asked: whether such a class stands in a signature of another generic function that was looked at.
+    """
+    if not (generic.uses_abc or asked):
         return target
     spread = generic.function if not generic.sequence else lambda *xs, **params: generic.function(xs, **params)
 

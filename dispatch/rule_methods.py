@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from .containers import Container
 from .device_kinds import common_device, lookup_kind
 from .errors import RegistrationError
 from .generic import Generic
 from .layers import Array
 from .resolve import lookup
+from .signatures import parts
 from .type_tests import isa
 
 LEADING = {"jvp": ("dxs", "y"), "vjp": ("ct", "y")}
@@ -22,6 +24,8 @@ LEADING = {"jvp": ("dxs", "y"), "vjp": ("ct", "y")}
 
 class RuleMethods(Generic):
     """The methods of one kind of rule of one operation: they take two more arguments, which are not dispatched on."""
+
+    dense = False  # whether one of them takes a call without containers
 
     def __init__(self, table, operation, mode):
         self.table_of, self.operation, self.mode = table, operation, mode
@@ -61,6 +65,7 @@ class RuleMethods(Generic):
     def add(self, implementation, types, varargs=None, kind=None):
         """Register a rule; seen by the operation's next call."""
         super().add(implementation, types, varargs, kind)
+        self.dense = self.dense or _takes_dense(types, varargs)
         operation = self.operation
         with operation.lock:
             operation.rules = {**(operation.rules or {}), self.mode: self}
@@ -85,6 +90,12 @@ class RuleMethods(Generic):
             kind = kind or next((k for k in map(lookup_kind, types) if k is not None), None)
         method = slot.methods.get(kind) or slot.methods.get(None)
         return None if method is None else method
+
+
+def _takes_dense(types, varargs):
+    """Return whether arrays that are no containers can be what a method takes."""
+    needed = types or (varargs,)
+    return all([any([not issubclass(c, Container) for c in parts(t)]) for t in needed])
 
 
 class RuleTable:

@@ -10,7 +10,7 @@ from ..rules.projection import NoTangent
 
 def forward_rule(generic):
     """The forward rule of an operation: by the types of what it meets where there are such rules, else the card's."""
-    return _forward_by_type(generic) if generic.rules else _forward_of_card(generic)
+    return _forward_by_type(generic) if generic.dense_rules else _forward_of_card(generic)
 
 
 def _forward_by_type(generic):

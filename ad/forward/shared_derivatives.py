@@ -20,7 +20,7 @@ def shares(generic):
     card = generic.card
     if not _calls(card.c):
         return False
-    regular = card.kind == "elementwise" and generic.arity == 1 and not generic.params and not generic.rules
+    regular = card.kind == "elementwise" and generic.arity == 1 and not generic.params and not generic.dense_rules
     return regular and card.partials is not None and callable(card.partials[0]) and "jvp" not in card.rules
 
 

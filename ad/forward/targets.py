@@ -27,7 +27,7 @@ def target(cls, generic, types):
     """The target of an operation at a class of `Dual`."""
     mine = [t is cls for t in types]
     whose = mine.index(True)
-    if not generic.rules and not differentiable(generic):
+    if not generic.dense_rules and not differentiable(generic):
         return captured(generic, whose, unfollowed(cls, generic, types))  # no roots: those have derivatives
     otherwise, formula = _general(cls, generic, mine), _formula(generic, mine)
     otherwise = sharing(cls, generic, otherwise) if shares(generic) else otherwise
@@ -47,7 +47,7 @@ Dual.target = classmethod(target)
 def _formula(generic, mine):
     """(text of the tangent, what it names) for arrays at these places; None where there is no formula."""
     card, made = generic.card, {}
-    if generic.rules or card.kind not in PLAIN or card.collective or len(mine) > FEW:
+    if generic.dense_rules or card.kind not in PLAIN or card.collective or len(mine) > FEW:
         return None
     names = Names(generic, len(mine)).below(mine)
     text = tangent(generic, [f"t{i}" if m else None for i, m in enumerate(mine)], "y", names, made)

@@ -15,7 +15,7 @@ from .tape import ReverseRun
 def joint_reverse(generic, places, by_type=True):
     """One rule for the arrays at these places, where the operation has none for each: by the types of what it meets (by_type:
     if there are such), of its card, or for sequences of any length the forward rule transposed; else None."""
-    together = reverse_by_type(generic, places) if generic.rules and by_type else joint_rule(generic, places)
+    together = reverse_by_type(generic, places) if generic.dense_rules and by_type else joint_rule(generic, places)
     if together is None and generic.arity is None and vjp_rule(generic, places[0]) is None:
         together = _transposed(generic, places)
     if together is not None and reads_values(generic, places[0]):

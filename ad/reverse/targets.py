@@ -32,7 +32,7 @@ def target(cls, generic, types):
     """The target of an operation at a class of `Reverse`."""
     mine = [t is cls for t in types]
     whose = mine.index(True)
-    if not generic.rules and not differentiable(generic):
+    if not generic.dense_rules and not differentiable(generic):
         return captured(generic, whose, unfollowed(cls, generic, types))  # no roots: those have derivatives
     rules = _rules(generic, types, mine)
     return keeping_roots(cls, generic, whose, lambda look: _written(cls, generic, mine, rules, look))
@@ -58,7 +58,7 @@ def _rules(generic, types, mine):
     card, places = generic.card, [i for i, m in enumerate(mine) if m]
     given = " if params else {0}" if generic.params or generic.keywords else None
     lean = lambda: leaner(generic, places, len(mine))
-    if "accumulate" in card.rules and places == [0] and not generic.rules:
+    if "accumulate" in card.rules and places == [0] and not generic.dense_rules:
         node = Selection(rule_for(generic, 0), card.rules["accumulate"], card.rules["add_to"])
         readers[node.accumulate] = generic.name
         return Rules(node, cache(lambda: (node, lean())), "{0}", joint=True)
@@ -81,7 +81,7 @@ def _written(cls, generic, mine, rules, look):
     card, names, places = generic.card, Names(generic, len(mine)), [i for i, m in enumerate(mine) if m]
     values, alone, selects = names.below(mine), len(mine) == 1, isinstance(rules.small, Selection)
     usual = selects or alone or card.kind == "elementwise" or generic.arity == 2 and not names.params
-    any_result = generic.rules or card.kind == "opaque" or not usual or not names.few  # several, or integers
+    any_result = generic.dense_rules or card.kind == "opaque" or not usual or not names.few  # several, or integers
     append = partial(_append, names, places, rules)
     foreign = [f"    if x{i}.run is not r: raise r.foreign(x{i}.run)" for i in places[1:]]
     unwrap = [f"    v{i} = x{i}.value" for i in places]

@@ -13,7 +13,7 @@ def read(generic, places, count):
     """(for each array, for the result): whether a reverse rule for the arrays at `places` may read its numbers."""
     card, everything = generic.card, ([True] * count, True)
     rules = card.rules
-    if generic.rules:  # by the types of what is met
+    if generic.dense_rules:  # by the types of what is met
         return everything
     if card.kind == "linear" and (card.linear is None or "transpose" in rules) and "vjp" not in rules:
         # the transpose of a linear function depends on neither its arguments nor its result

@@ -72,7 +72,7 @@ def growth(generic, mine):
     mine: which of the arrays are series; the others are constants.
     """
     card = generic.card
-    if generic.rules:  # by the types of the arguments
+    if generic.dense_rules:  # by the types of the arguments
         return _by_derivative(generic, mine)
     if "taylor" in card.rules:
         return _by_own_rule(generic, card.rules["taylor"], mine)

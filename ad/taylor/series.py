@@ -41,7 +41,7 @@ class Series(Layer):
         spread = generic.spread
         mine = [t is cls for t in types]
         whose = mine.index(True)
-        if not differentiable(generic) and not generic.rules:
+        if not differentiable(generic) and not generic.dense_rules:
             return unfollowed(cls, generic, types)
         grow = growth(generic, mine)
 

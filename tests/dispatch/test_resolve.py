@@ -4,6 +4,7 @@ import contextvars
 import re
 import sys
 import threading
+from abc import ABC
 
 import numpy as np
 import pytest
@@ -739,3 +740,28 @@ def test_a_claim_for_one_of_the_types_leaves_the_clash():
     pa.claim(pa.bilinear_family, Rows)(lambda op, *xs, **params: NotImplemented)
     with pa.densify("allow"), pytest.raises(pa.AmbiguousMethodError):
         Rows(np.ones(2)) @ pa.Diagonal(np.ones(2))
+
+
+def test_a_family_method_for_an_abstract_class_leaves_plain_calls_as_fast():
+    """Containers alone are looked up in families: that a class was registered says nothing to calls of plain arrays."""
+
+    class Named(ABC): ...
+
+    class Own(pa.Container):
+        shape, dtype = (2,), np.dtype(float)
+
+    pa.array_type()(Own)
+
+    def named(op, x: Named, /, **params):
+        return "named"
+
+    Named.register(type("Mixed", (Own,), {}))
+    pa.elementwise_family.method(named)
+    x = np.ones(2)
+    pa.tan(x)
+    assert pa.tan.generic.namespace["__kernel"] is np.tan
+    assert pa.tan.generic.table[np.ndarray].raw is np.tan
+    with pytest.raises(pa.MethodError):
+        pa.tan(Own())
+    Named.register(Own)
+    assert pa.tan(Own()) == "named"

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import polyad as pa
+from polyad.ad import Dual
+from polyad.ad.rules.reads import read
 from polyad.dsl.arrays import Diagonal
 
 close = np.testing.assert_allclose
@@ -692,3 +694,37 @@ def test_a_transposed_rule_beside_a_collective():
 
     f = lambda op: pa.vmap(pa.grad(lambda x: pa.sum(pa.sin(op(x, pa.psum(x * x, "i"))))), axis_name="i")(LANES.diag)
     close(f(mixed), f(lambda x, y: x * y + x * x / 2))
+
+
+def test_a_rule_for_an_array_type_changes_nothing_for_plain_arrays(monkeypatch):
+    """They were computed twice in Hessian products, by no formula, and kept whole for the walk back."""
+    from collections import Counter
+
+    def work():
+        ran = Counter()
+        with monkeypatch.context() as counting:
+            for name in ("sin", "cos", "exp"):
+                generic = getattr(pa, name).generic
+                generic.clear()
+                generic.function(np.ones(3))  # so that the entry has its kernel
+                count = lambda x, name=name: ran.update([name]) or getattr(np, name)(x)
+                counting.setitem(generic.namespace, "__kernel", count)
+            pa.hvp(lambda x: pa.sum(pa.sin(x * 2.0) * pa.exp(x)), *[np.linspace(-1.0, 1.0, 5000)] * 2)
+        return ran, [read(op.generic, [0], 1) for op in (pa.sin, pa.exp)], pa.which(pa.sin, Dual[1]).__name__
+
+    before = work()
+
+    @pa.sin.vjp.method
+    def sin_vjp(ct, y, x: Diagonal, /): ...
+
+    @pa.sin.jvp.method
+    def sin_jvp(dxs, y, x: Diagonal | pa.OneHot, /): ...
+
+    assert pa.sin.generic.rules and work() == before
+
+    @pa.exp.vjp.method
+    def exp_vjp(ct, y, x: Diagonal | np.ndarray, /):
+        return (5.0 * ct,)
+
+    assert work()[1] != before[1]
+    close(pa.grad(lambda x: pa.sum(pa.exp(x)))(X), 5.0)
