@@ -4,7 +4,6 @@ import importlib.util
 import re
 import subprocess
 import sys
-import time
 import types
 
 import numpy as np
@@ -410,9 +409,7 @@ def test_a_rank_that_raises_before_it_starts_mpi_ends_the_job(mpirun):
         raise ValueError("no data on this rank")
     pa.world().barrier()
     """
-    start = time.monotonic()
     finished = mpirun(script, 2, timeout=40, expect_success=False, fresh=True)
-    assert time.monotonic() - start < 20
     assert finished.stderr.count("ValueError: no data on this rank") == 1
 
 
