@@ -62,20 +62,18 @@ def named_cases():
             for part in numpy_name.split("."):
                 function = getattr(function, part, None)
             for i, make in enumerate(op.card.samples):
-                if function is not None:
+                # the form that has a static size is polyad's own
+                static = "size" in op.generic.params and "size" in make(np.random.default_rng(7))[1]
+                if function is not None and not static:
                     yield pytest.param(function, op, make, id=f"{name}-{numpy_name}-{i}")
 
 
 @pytest.mark.parametrize(("function", "op", "make"), list(named_cases()))
 def test_every_card_answers_for_numpy(function, op, make):
     args, params = make(np.random.default_rng(7))
-    if "size" in params:
-        pytest.skip("the static-size form is polyad's own")
     if function is np.reshape and OLD:
         pytest.skip("np.reshape has no shape= before NumPy 2.1")
     arrays = args[0] if op.generic.sequence else args
-    if function is np.fabs and any(np.asarray(x).dtype.kind == "c" for x in arrays):
-        pytest.skip("np.fabs takes no complex numbers")
     if function is np.astype:  # its dtype is positional
         function = lambda x, dtype: np.astype(x, dtype)
     call = lambda *xs: function(xs, **params) if op.generic.sequence else function(*xs, **params)
