@@ -215,9 +215,10 @@ PATTERNS = {
     "devices/codegen/text/math_functions.py": "words in cards' expressions and in helpers' templates",
     "devices/codegen/text/system.py": "signatures that SciPy gives its functions",
     "devices/codegen/toolchain/compiler_probes.py": "functions that helpers' templates define",
-    "devices/cuda_codegen/math_functions.py": "words in helpers' templates",
+    "devices/cuda_codegen/dialect.py": "words in helpers' templates",
 }
-CODEGEN = [path for path in LIBRARY if relative(path).startswith(("devices/codegen/", "devices/cuda_codegen/"))]
+ROOMS = tuple(f"devices/{kind}codegen/" for kind in ("", "gpu_", "cuda_", "opencl_"))
+CODEGEN = [path for path in LIBRARY if relative(path).startswith(ROOMS)]
 
 
 def looks_into_lines(node):

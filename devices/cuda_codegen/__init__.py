@@ -1,8 +1,7 @@
-"""CUDA code for programs: the expressions and statements of the C code for the host, in kernels that CuPy compiles.
+"""CUDA code for programs: kernels (`..gpu_codegen`) in CUDA C++, which CuPy compiles.
 
 `program.py` cuts a program into stretches that have kernels and operations that have none, which run by CuPy's functions;
-`source.py` puts a stretch together from the host's plan (`..codegen`); `kernels.py`, `reductions.py`, `writes.py` and
-`fusion.py` write kernels; `math_functions.py` and `prelude.py` say what CUDA C++ says otherwise than C; `launch.py` runs them.
+`dialect.py` and `prelude.py` say what CUDA C++ says otherwise than C; `launch.py` runs the kernels.
 
 No GPU has run this yet. NVRTC compiles the kernels in the tests, and the same text, compiled for the host with an emulation of
 blocks and threads, gives what the operations give. Not known: speed, races within a warp, the last digits of CUDA's own

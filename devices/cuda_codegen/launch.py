@@ -10,7 +10,7 @@ OPTIONS = ("--fmad=false",)
 
 
 class Runner:
-    """function(*arrays) -> list of results, for a CudaSource. The arrays lie in rows on the current device."""
+    """function(*arrays) -> list of results, for a KernelSource. The arrays lie in rows on the current device."""
 
     def __init__(self, source):
         self.source, self.functions = source, None

@@ -13,15 +13,15 @@ from ..codegen.plan import plan
 from ..codegen.program import one_by_one, stretches
 from ..codegen.source import vars_of
 from ..codegen.toolchain.library import warn_once
+from ..gpu_codegen.source import KernelSource
 from ..lowering import record
+from .dialect import CUDA
 from .launch import Runner, checked, device_number, taken
-from .math_functions import CudaFunctions
-from .source import CudaSource
 
 
 def lowerable(e):
     """Whether an equation has CUDA code."""
-    return plan.lowerable(e, CudaFunctions)
+    return plan.lowerable(e, CUDA.functions)
 
 
 def with_kernels(program):
@@ -114,7 +114,7 @@ class Compiled:
         outputs = [v for e in equations for v in e.outputs if v in needed]
         read = [v for v in vars_of(v for e in equations for v in e.inputs) if v not in here]
         literals = {v: self.constants[v] for v in read if isinstance(self.constants.get(v), Scalar)}
-        return Runner(CudaSource(equations, [v for v in read if v not in literals], outputs, literals))
+        return Runner(KernelSource(CUDA, equations, [v for v in read if v not in literals], outputs, literals))
 
     def _done(self):
         """For each step, the values that nobody reads after it."""

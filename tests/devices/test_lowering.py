@@ -12,10 +12,10 @@ from polyad.dsl import operations
 
 DEVICES = Path(pa.devices.__file__).parent
 # words of C and CUDA, which operations are called after
-WORDS = ("codegen/text", "cuda_codegen/math_functions.py", "codegen/toolchain")
+WORDS = ("codegen/text", "cuda_codegen/dialect.py", "codegen/toolchain")
 GENERATORS = [
     path
-    for room in ("codegen", "cuda_codegen")
+    for room in ("codegen", "gpu_codegen", "cuda_codegen", "opencl_codegen")
     for path in sorted((DEVICES / room).rglob("*.py"))
     if not path.relative_to(DEVICES).as_posix().startswith(WORDS)
 ]

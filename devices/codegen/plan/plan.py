@@ -255,12 +255,10 @@ def trial(e, functions=Functions):
     """Plan an equation by itself. Raises Unsupported."""
     graph = Graph(functions())
     for k, v in enumerate(dict.fromkeys(v for v in e.inputs if isinstance(v, Var))):
-        if v.aval.dtype.kind not in "biufc" or v.aval.dtype.char in "egG":
-            raise Unsupported(str(v.aval))
+        graph.functions.check(v.aval.dtype)
         graph.buffers[v] = Buffer(f"x{k}", v.aval.dtype, v.aval.shape)
     for k, v in enumerate(e.outputs):
-        if v.aval.dtype.char in "egG":
-            raise Unsupported(str(v.aval))
+        graph.functions.check(v.aval.dtype)
         graph.buffers[v] = Buffer(f"y{k}", v.aval.dtype, v.aval.shape)
     graph.constants = constants_within([e])
     graph.literals = literals_among(graph.constants)

@@ -53,6 +53,10 @@ class Functions:
         """A type of this language, from C's name for it."""
         return name
 
+    def check(self, dtype):
+        """Raise Unsupported for a dtype of which this language has no numbers."""
+        ctype(dtype)
+
     def in_dialect(self, template):
         """A helper's template in this language."""
         return template

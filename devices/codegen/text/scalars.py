@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .expressions import Type, c, call
+from .expressions import Piece, Type, c, call
 
 TYPES = {
     "?": ("b1", "_Bool"), "b": ("i1", "int8_t"), "h": ("i2", "int16_t"), "i": ("i4", "int32_t"), "l": ("i8", "int64_t"),
@@ -65,13 +65,19 @@ def literal(value, dtype):
     return f"{make}({_floating(float(number.real), suffix)}, {_floating(float(number.imag), suffix)})"
 
 
+class Long(str, Piece):
+    """A constant of 64 bits, as C says it; not all dialects do so."""
+
+    __slots__ = ()
+
+
 def _whole(n, dtype):
     if dtype.itemsize < 8:
         return f"({n})" if n < 0 else str(n) + ("u" if dtype.kind == "u" and dtype.itemsize == 4 else "")
     if n == -(2**63):
         return "INT64_MIN"
     text = f"{n}{'ULL' if dtype.kind == 'u' else 'LL'}"
-    return f"({text})" if n < 0 else text
+    return Long(f"({text})" if n < 0 else text)
 
 
 def _floating(x, suffix):

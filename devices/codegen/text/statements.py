@@ -38,6 +38,16 @@ class Array:
 
 
 @dataclass(slots=True)
+class Shared:
+    """A pointer into the memory that the threads of a block share. offset: bytes from its beginning, None for 0."""
+
+    type: str
+    name: str
+    offset: int | None = None
+    expressions = ()
+
+
+@dataclass(slots=True)
 class Assign:
     """target = value, for a variable (Name) or an element (Access)."""
 
@@ -149,7 +159,7 @@ def declared(statements):
     for s in everything(statements):
         if type(s) is Local:
             yield s.type.removesuffix(" *"), s.name, s.type.endswith("*")
-        elif type(s) is Array:
+        elif type(s) is Array or type(s) is Shared:
             yield s.type, s.name, True
         elif type(s) is Block:
             yield from [(kind, name, False) for kind, name in s.declares]

@@ -6,14 +6,15 @@ from polyad.devices.codegen import source
 from polyad.devices.codegen.loops import emission, loops
 from polyad.devices.codegen.text.expressions import Access, Expression, Name, Type
 from polyad.devices.codegen.text.indices import Index
-from polyad.devices.codegen.text.statements import Array, Assign, Block, Do, If, Local, Stop
-from polyad.devices.cuda_codegen import kernels
+from polyad.devices.codegen.text.statements import Array, Assign, Block, Do, If, Local, Shared, Stop
+from polyad.devices.gpu_codegen.dialects import Word
+from polyad.devices.gpu_codegen.printer import KernelPrinter
 
-# what templates may say: C's words, members of structs, macros, CUDA's numbers of threads and blocks; not a variable
+# what templates may say: C's words, members of structs, macros; not a variable
 WORDS = {
     "for", "while", "if", "else", "switch", "case", "default", "break", "return", "void", "sizeof", "float", "double", "int",
-    "complex", "char", "unsigned", "long", "bool", "I", "NAN", "INFINITY", "INT64_MIN", "shared", "threadIdx", "blockIdx",
-    "blockDim", "gridDim", "constants", "base", "pointers", "W_f8", "W_f4",
+    "complex", "char", "unsigned", "long", "bool", "I", "NAN", "INFINITY", "INT64_MIN", "constants", "base", "pointers",
+    "W_f8", "W_f4",
 }  # fmt: skip
 WORD = re.compile(r"""(?<![\w.])[A-Za-z_]\w*(?![\w"(])""")
 TYPED = re.compile(r"u?int\d+_t|_Bool")
@@ -38,13 +39,13 @@ def _scope(statements, around, found):
     names = set()
     scopes = [*around, names]
     for s in statements:
-        assert type(s) in (Local, Array, Assign, Do, If, Block, Stop), s
+        assert type(s) in (Local, Array, Shared, Assign, Do, If, Block, Stop), s
         assert type(s) is not Assign or type(s.target) in (Name, Access, Expression), s
         own = {name for _, name in s.declares} if type(s) is Block else set()
         used = [name for x in s.expressions for name in _names(x, s)]
         used += s.changes if type(s) is Do else ()
         found.update(name for name in used if not any(name in scope for scope in [*scopes, own]))
-        if type(s) is Local or type(s) is Array:
+        if type(s) in (Local, Array, Shared):
             assert s.name not in names, f"{s.name} is declared twice: {s}"
             names.add(s.name)
         if type(s) is Block or type(s) is If:
@@ -61,7 +62,7 @@ def _names(x, s):
         return [name for part in x.parts for name in _names(part, s)]
     if type(x) is Access:
         return [x.buffer.name, *_names(x.place, s)]
-    assert type(x) in (Name, Index, Type, int), (x, s)
+    assert type(x) in (Name, Index, Type, Word, int), (x, s)
     return [x.name] if type(x) is Name else x.names if type(x) is Index else []
 
 
@@ -78,7 +79,7 @@ def installed(monkeypatch):
         *[Assign(y, value) for (_, value, *_), y in zip(sums, targets)],
     ])  # fmt: skip
     _wrap(monkeypatch, emission, "folded", check_folded)
-    outline, text = source.without_repeats, kernels.Kernel.text
+    outline, text = source.without_repeats, KernelPrinter.kernel
 
     def without_repeats(before, statements):
         check([*before, *statements])
@@ -86,12 +87,12 @@ def installed(monkeypatch):
         check([*before, *made])
         return functions, made
 
-    def kernel(self, name, dtypes):
-        check(self.body, set(dtypes))
-        return text(self, name, dtypes)
+    def kernel(self, kernel, name, dtypes):
+        check(kernel.body, set(dtypes))
+        return text(self, kernel, name, dtypes)
 
     monkeypatch.setattr(source, "without_repeats", without_repeats)
-    monkeypatch.setattr(kernels.Kernel, "text", kernel)
+    monkeypatch.setattr(KernelPrinter, "kernel", kernel)
 
 
 def _wrap(monkeypatch, module, name, before):

@@ -14,8 +14,9 @@ import polyad as pa
 from polyad.devices import to_device
 from polyad.devices.codegen.toolchain import library
 from polyad.devices.cuda_codegen import launch
+from polyad.devices.cuda_codegen.dialect import CUDA
 from polyad.devices.cuda_codegen.program import Compiled, lowerable
-from polyad.devices.cuda_codegen.source import CudaSource
+from polyad.devices.gpu_codegen.source import KernelSource
 from polyad.dsl import operations
 from polyad.dsl.ir.passes import optimized
 from polyad.dsl.ir.programs import evaluate
@@ -74,7 +75,7 @@ def source_of(program):
     """The kernels of a whole program of lowerable equations."""
     program = optimized(program)
     outputs = [v for e in program.equations for v in e.outputs if v in program.outputs]
-    return CudaSource(program.equations, [*program.inputs, *dict(program.constants)], outputs)
+    return KernelSource(CUDA, program.equations, [*program.inputs, *dict(program.constants)], outputs)
 
 
 # ---------------------------------------------------------------------- expressions
@@ -438,7 +439,7 @@ def test_counters_of_large_arrays_are_wide(cupy):
 
     x, y, z = Var(aval(2**17, 2**14)), Var(aval(2**17, 2**14)), Var(aval(2**14))
     steps = [Equation(pa.sin, [x], {}, [y]), Equation(pa.sum, [y], {"axis": 0}, [z])]
-    source = CudaSource(steps, [x], [y, z])
+    source = KernelSource(CUDA, steps, [x], [y, z])
     assert "typedef int64_t I;" in source.text and "atom" not in nvrtc.ptx(source.text, launch.OPTIONS)
 
 

@@ -1,12 +1,11 @@
-"""The text of each statement, in C and in CUDA C++, and of names that a printer changes."""
+"""The text of each statement, and of names that a printer changes."""
 
 import pytest
 
-from polyad.devices.codegen.text.expressions import Access, Name, Type, c, call
+from polyad.devices.codegen.text.expressions import Access, Name, c, call
 from polyad.devices.codegen.text.indices import Buffer, Index
 from polyad.devices.codegen.text.printer import Printer
 from polyad.devices.codegen.text.statements import FAULT, Array, Assign, Block, Do, If, Local, Stop, count, scope, switch
-from polyad.devices.cuda_codegen.math_functions import CudaPrinter
 
 V, BODY = Name("v"), [Assign(Access(Buffer("y0", None, (9,)), Index(0, [("i", 2)])), Name("v"))]
 SIMD = " reduction(+:a0)"
@@ -39,13 +38,6 @@ def test_c(statement, lines):
 
 def test_leaving_a_function():
     assert Printer("return failed;").lines([If(V, [Stop()])]) == ["if (v) {", "return failed;", "}"]
-
-
-def test_cuda():
-    value = c("({})({})", Type("float complex"), V)
-    loop = count("i", 0, 9, [Local("double complex", "w", value)], simd=True, shared="")
-    printed = CudaPrinter().lines([Local("double complex *", "v", "0"), loop])
-    assert printed == ["c16 *v = 0;", "for (int64_t i = 0; i < 9; i++) {", "c16 w = (c8)(v);", "}"]
 
 
 def test_other_names():

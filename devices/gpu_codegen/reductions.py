@@ -8,15 +8,16 @@ from ..codegen.loops.bodies import truth
 from ..codegen.loops.loops import Loop
 from ..codegen.loops.nests import fill
 from ..codegen.loops.reductions import element
-from ..codegen.text.expressions import Name, Type, c
-from ..codegen.text.statements import Assign, Block, Do, If, Local, scope
-from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, strided, written
+from ..codegen.text.expressions import Name, c
+from ..codegen.text.statements import Assign, Block, Do, If, Local, Shared, scope
+from .dialects import BLOCK, BLOCK_Y, BLOCKS_IN_GRID, THREAD, WAIT
+from .kernels import BLOCKS, THREADS, Kernel, KernelBody, decoded, is_wide, loops_of, size, strided, written
 
 LANES = 32  # neighbouring results over first axes, which read neighbouring memory
 SPLIT = 512  # blocks that share a long reduction of few results
 LONG = 16  # elements that each of their threads takes at least
 LANE, TURN, RESULT = Name("lane"), Name("turn"), Name("k")
-WAIT = Do("__syncthreads()")
+HERE = Do(WAIT)
 
 
 def above(n):
@@ -56,16 +57,17 @@ class Shape:
         """A thread's lane and turn."""
         fast, slow = ("turn", "lane") if self.last else ("lane", "turn")
         n = self.turns if self.last else self.lanes
-        return [Local("const int", fast, f"threadIdx.x % {n}"), Local("const int", slow, f"threadIdx.x / {n}")]
+        return [Local("const int", fast, c("{} % {}", THREAD, n)), Local("const int", slow, c("{} / {}", THREAD, n))]
 
     def over_results(self, body):
         """A loop over the results, which blocks share."""
-        return strided("o", f"blockIdx.x * {self.lanes}", self.results, f"gridDim.x * {self.lanes}", body)
+        first, step = [c("{} * {}", number, self.lanes) for number in (BLOCK, BLOCKS_IN_GRID)]
+        return strided("o", first, self.results, step, body)
 
 
 def reduction(nest, graph, names):
     """The kernels of a nest with reductions: one, or two where many blocks share each result."""
-    body = CudaBody(graph)
+    body = KernelBody(graph)
     sums = fill(nest, body)
     targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
     loops = loops_of(nest, body)
@@ -84,8 +86,8 @@ def reduction(nest, graph, names):
         return [Kernel(whole, (blocks,), shape.threads, writes, shared, wide)]
     partial = [names.new("p", t.dtype, parts * shape.results) for t, _ in steps]
     wide = wide or parts * shape.results >= 2**30
-    bounds = [f"(int64_t){shape.each} * {part} / {parts}" for part in ("blockIdx.y", "(blockIdx.y + 1)")]
-    here = [element(p, c("blockIdx.y * (I){} + {}", shape.results, RESULT)) for p in partial]
+    bounds = [c("(int64_t){} * {} / {}", shape.each, part, parts) for part in (BLOCK_Y, c("({} + 1)", BLOCK_Y))]
+    here = [element(p, c("{} * (I){} + {}", BLOCK_Y, shape.results, RESULT)) for p in partial]
     part = [*shape.places, shape.over_results(reduced_by(shape, steps, body.statements, here, *bounds))]
     first = Kernel(part, (blocks, parts), shape.threads, {*writes, *partial}, shared, wide)
     again = Shape(kept, [Loop("part", parts, True)], shape.results == 1)
@@ -118,11 +120,10 @@ def reduced_by(shape, steps, inside, targets, begin="0", end=None):
         half = Name("half")
         here = element("s", c("{} * {} + {}", TURN, shape.lanes, LANE))
         other = element("s", c("({} + {}) * {} + {}", TURN, half, shape.lanes, LANE))
-        step = [If(c("{} && {} < {}", mine, TURN, half), joint(t, here, here, other)), WAIT]
+        step = [If(c("{} && {} < {}", mine, TURN, half), joint(t, here, here, other)), HERE]
         head = c("for (int {0} = {1}; {0} > 0; {0} >>= 1)", half, shape.turns // 2)
-        memory = Local(f"{t.ctype} *", "s", c("({} *)shared", Type(t.ctype)))
         body.append(scope(
-            memory, If(mine, [Assign(here, t.variable)]), WAIT, Block(head, step, (("int", "half"),)),
-            If(c("{} == 0 && {}", TURN, mine), [Assign(target, element("s", LANE))]), WAIT,
+            Shared(t.ctype, "s"), If(mine, [Assign(here, t.variable)]), HERE, Block(head, step, (("int", "half"),)),
+            If(c("{} == 0 && {}", TURN, mine), [Assign(target, element("s", LANE))]), HERE,
         ))  # fmt: skip
     return body

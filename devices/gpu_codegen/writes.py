@@ -6,20 +6,23 @@ be: a first kernel notes the last writer of each place, a second one lets it wri
 
 import math
 
+import numpy as np
+
 from ...dsl.ir.programs import Var
 from ..codegen.loops.nests import counters
-from ..codegen.text.expressions import Name, c, call
+from ..codegen.text.expressions import Name, Type, c, call
 from ..codegen.text.indices import Buffer
-from ..codegen.text.scalars import cast
+from ..codegen.text.scalars import cast, ctype
 from ..codegen.text.statements import Assign, Do, If
-from .kernels import CudaBody, Kernel, decoded, grid, is_wide, loops_of, over_grid, size, written
+from .kernels import Kernel, KernelBody, decoded, grid, is_wide, loops_of, over_grid, size, written
 
 
 def writes(nest, graph, names):
     """The kernels of a nest that writes one value in each iteration, at a place of its own."""
     (root,) = nest.roots
+    functions = graph.functions
     buffer, idx = graph.buffers[root.var], counters(nest.shape)
-    body = CudaBody(graph)
+    body = KernelBody(graph)
     if isinstance(root.atom, Var):
         value = cast(body.operand(root.atom, idx, root.atom.aval.dtype), root.atom.aval.dtype, buffer.dtype)
     else:
@@ -33,12 +36,16 @@ def writes(nest, graph, names):
     wide, touched = is_wide(nest, body), written(nest, graph)
     loop = lambda last: [over_grid(total, [*decoded(loops, "q"), *body.statements, last])]
     if root.add:
-        sure = If(value, [Assign(target, "1")]) if buffer.dtype.kind == "b" else Do(call("add_at", c("&{}", target), value))
+        if buffer.dtype.kind == "b":
+            sure = If(value, [Assign(target, "1")])
+        else:
+            sure = Do(call(functions.added(buffer.dtype), c("&{}", target), value))
         return [Kernel(loop(sure), *grid(total), touched, wide=wide)]
-    last = names.new("w", "uint64" if total >= 2**32 - 1 else "uint32", math.prod(buffer.shape))
-    number = c(f"({'unsigned long long' if total >= 2**32 - 1 else 'unsigned'}){{}} + 1", Name("q"))
-    writer = body.access(Buffer(last, names.dtypes[last], buffer.shape), where)
-    note = Do(call("atomicMax", c("&{}", writer), number))
+    order = np.dtype(np.uint64 if total >= 2**32 - 1 else np.uint32)
+    last = names.new("w", order, math.prod(buffer.shape))
+    number = c("({}){} + 1", Type(ctype(order)), Name("q"))
+    writer = body.access(Buffer(last, order, buffer.shape), where)
+    note = Do(call(functions.raised(order), c("&{}", writer), number))
     write = If(c("{} == {}", writer, number), [Assign(target, value)])
     first = Kernel(loop(note), *grid(total), {last}, wide=wide, cleared=(last,))
     return [first, Kernel(loop(write), *grid(total), touched, wide=wide)]

@@ -1,4 +1,4 @@
-"""The CUDA text of a straight line of equations: its kernels, in order, and the memory between them."""
+"""The text of a straight line of equations in a dialect: its kernels, in order, and the memory between them."""
 
 import math
 from dataclasses import dataclass
@@ -8,13 +8,10 @@ from ..codegen.loops.bodies import Graph
 from ..codegen.loops.fusion import Rows
 from ..codegen.loops.nests import Nest, Reduce
 from ..codegen.plan.plan import Plan
-from ..codegen.source import has_complex
 from ..codegen.text.indices import Buffer
-from ..codegen.text.statements import called
 from .fusion import in_blocks, localize, rows
 from .kernels import Names, elementwise
-from .math_functions import CudaFunctions
-from .prelude import prelude
+from .printer import KernelPrinter
 from .reductions import reduction
 from .writes import writes
 
@@ -32,29 +29,31 @@ class Launch:
     done: list
 
 
-class CudaSource:
+class KernelSource:
     """Kernels that compute outputs from inputs.
 
-    equations: all lowerable; inputs, outputs: Vars, whose arrays are the buffers x0… and y0… in their order; literals: Var ->
-    number that stands for a constant. `text` is the source, `launches` say how to run it; none where nothing is to be computed.
+    dialect: of the text. equations: all lowerable in it; inputs, outputs: Vars, whose arrays are the buffers x0… and y0… in
+    their order; literals: Var -> number that stands for a constant. `text` is the source, `launches` say how to run it; none
+    where nothing is to be computed.
+    Raises Unsupported for what the dialect cannot say.
     """
 
-    def __init__(self, equations, inputs, outputs, literals=None):
+    def __init__(self, dialect, equations, inputs, outputs, literals=None):
         self.inputs, self.outputs = list(inputs), list(outputs)
-        functions = CudaFunctions()
+        functions = dialect.functions()
         graph = Graph(functions)
         graph.literals = dict(literals or {})
         for letter, group in (("x", inputs), ("y", outputs)):
             for k, v in enumerate(group):
                 graph.buffers[v] = Buffer(f"{letter}{k}", v.aval.dtype, v.aval.shape)
         plan = Plan(equations, outputs, graph)
-        groups, names = in_blocks(plan.nests, plan.memory) if on("fusion") else plan.nests, Names()
+        groups, names = in_blocks(plan.nests, plan.memory, dialect.arrays) if on("fusion") else plan.nests, Names()
         kernels = [k for g in groups for k in self._kernels(g, groups, plan, graph, names)]
         dtypes = {b.name: b.dtype for b in graph.buffers.values()} | names.dtypes
         sizes = {graph.buffers[v].name: math.prod(v.aval.shape) for v in plan.temporaries} | names.sizes
-        body = [k.text(f"k{i}", dtypes) for i, k in enumerate(kernels)]
-        atomic = any("add_at" in called(k.body) for k in kernels)
-        self.text = prelude(has_complex(equations), atomic) + "\n".join([functions.text, *body]) + "\n"
+        printer = KernelPrinter(dialect)
+        body = [printer.kernel(k, f"k{i}", dtypes) for i, k in enumerate(kernels)]
+        self.text = functions.prelude(equations) + "\n".join([functions.text, *body]) + "\n"
         self.launches = launches(kernels, dtypes, sizes)
 
     def _kernels(self, g, groups, plan, graph, names):

@@ -10,26 +10,25 @@ from ..codegen.loops.emission import size_within
 from ..codegen.loops.fusion import Rows, meeting
 from ..codegen.loops.loops import Loop
 from ..codegen.loops.nests import Nest, fill
-from ..codegen.text.expressions import Type, c
 from ..codegen.text.indices import Buffer, contiguous
 from ..codegen.text.scalars import memory_type
-from ..codegen.text.statements import Local, scope
-from .kernels import BLOCKS, THREADS, CudaBody, Kernel, decoded, is_wide, loops_of, size, strided, written
-from .reductions import WAIT, Shape, above, reduced_by
+from ..codegen.text.statements import Shared, scope
+from .dialects import BLOCK, BLOCKS_IN_GRID, THREAD
+from .kernels import BLOCKS, THREADS, Kernel, KernelBody, decoded, is_wide, loops_of, size, strided, written
+from .reductions import HERE, Shape, above, reduced_by
 
 SMALL = 4096  # elements up to which a single block does everything
 SHORTEST = 64  # elements of a row that are worth a block
 LONGEST = 16_384  # elements of a row up to which a block does it by itself, however few rows there are
 MANY = 256  # rows from which on it does so at any length
-ARRAYS = 200  # of a kernel, whose arguments take four kilobytes at most
 ROW_BYTES = 16 * 1024  # shared memory for the temporaries of a row
 
 
-def in_blocks(nests, memory):
-    """The nests, those that can share their blocks put together."""
+def in_blocks(nests, memory, arrays):
+    """The nests, those that can share their blocks put together. arrays: that a kernel may be given, at most."""
     groups, current = [], None
     for nest in nests:
-        joined = current and together(current, nest, memory)
+        joined = current and together(current, nest, memory, arrays)
         if joined:
             groups[-1] = current = joined
         else:
@@ -44,10 +43,10 @@ def leading(nest):
     return nest.kept_first
 
 
-def together(current, nest, memory):
+def together(current, nest, memory, arrays):
     """A nest with those before it, row by row or as a whole, or None."""
     nests = [*current.nests, nest]
-    if len({v for n in nests for v in (*n.writes, *[v for v, _ in n.reads])}) > ARRAYS:
+    if len({v for n in nests for v in (*n.writes, *[v for v, _ in n.reads])}) > arrays:
         return None
     for before in (current, Rows(current.nests, 0)):
         common = meeting(before, nest, memory, leading)
@@ -92,28 +91,26 @@ def rows(g, graph, offsets, used):
     body, scratch, wide = [], 0, False
     for nest in g.nests:
         made, needs, far = inside(nest, graph, g.outer, threads)
-        body += [scope(*made), WAIT]
+        body += [scope(*made), HERE]
         scratch, wide = max(scratch, needs), wide or far
     scratch = -(-scratch // 16) * 16
     local = []
     for v, at in offsets.items():
-        kind = memory_type(graph.buffers[v].dtype)
-        place = c(f"({{}} *)((char *)shared + {scratch + at})", Type(kind))
-        local.append(Local(f"{kind} *", graph.buffers[v].name, place))
-    loop = strided("row", "blockIdx.x", total, "gridDim.x", [*decoded(outer, "row"), *body])
+        local.append(Shared(memory_type(graph.buffers[v].dtype), graph.buffers[v].name, scratch + at))
+    loop = strided("row", BLOCK, total, BLOCKS_IN_GRID, [*decoded(outer, "row"), *body])
     touched = set().union(*[written(n, graph) for n in g.nests])
     return [Kernel([*local, loop], (min(total, BLOCKS),), threads, touched, scratch + used, wide)]
 
 
 def inside(nest, graph, outer, threads):
     """(statements of a nest within a row, bytes of shared memory, whether counters are wide)."""
-    body = CudaBody(graph)
+    body = KernelBody(graph)
     sums = fill(nest, body)
     targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
     loops = loops_of(nest, body, outer)
     wide = is_wide(nest, body)
     if not sums:
-        return [strided("q", "threadIdx.x", size(loops), threads, [*decoded(loops, "q"), *body.statements])], 0, wide
+        return [strided("q", THREAD, size(loops), threads, [*decoded(loops, "q"), *body.statements])], 0, wide
     kept, reduced = [x for x in loops if not x.reduced], [x for x in loops if x.reduced]
     shape = Shape(kept, reduced, not loops or loops[-1].reduced, threads)
     if not shape.results:

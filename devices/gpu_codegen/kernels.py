@@ -15,15 +15,13 @@ from ..codegen.loops.loops import Loop, merged
 from ..codegen.loops.nests import fill
 from ..codegen.text.expressions import Name, c
 from ..codegen.text.indices import Index
-from ..codegen.text.scalars import memory_type
 from ..codegen.text.statements import Block, Do, If, Local, declared, reads
-from .math_functions import CudaPrinter, cuda_type
+from .dialects import BLOCK, BLOCKS_IN_GRID, THREAD, THREADS_IN_BLOCK
 
 THREADS = 256  # of a block
 BLOCKS = 4096  # of a grid, at most; further elements are taken in strides
 INT64 = np.dtype(np.int64)
 NARROW = 2**30  # elements up to which counters are 32 bits wide
-SHARED = "__shared__ double shared[{}];"
 
 
 @dataclass
@@ -45,19 +43,8 @@ class Kernel:
         own = {name for _, name, _ in declared(self.body)}
         return [b for b in dict.fromkeys(b for s in self.body for b in reads(s)) if b not in own]
 
-    def text(self, name, dtypes):
-        """The kernel as CUDA C++. dtypes: name of a buffer -> dtype."""
-        given = []
-        for b in self.buffers:
-            kind = cuda_type(memory_type(dtypes[b]))
-            given.append(f"{kind} *{b}" if b in self.written else f"const {kind} *__restrict__ {b}")
-        lines = [f'extern "C" __global__ void {name}({", ".join(given)}) {{', f"typedef {'int64_t' if self.wide else 'int'} I;"]
-        if self.shared:
-            lines.append(SHARED.format(-(-self.shared // 8)))
-        return "\n".join([*lines, *CudaPrinter().lines(self.body), "}"])
 
-
-class CudaBody(Body):
+class KernelBody(Body):
     """Statements of one iteration on a device: places out of range wrap around, as CuPy's do, since nobody could be told."""
 
     def position(self, v, idx, length):
@@ -117,7 +104,8 @@ def strided(counter, first, last, step, body):
 
 def over_grid(total, body):
     """A loop that all threads of a grid share."""
-    first, step = "blockIdx.x * (I)blockDim.x + threadIdx.x", "(I)gridDim.x * blockDim.x"
+    first = c("{} * (I){} + {}", BLOCK, THREADS_IN_BLOCK, THREAD)
+    step = c("(I){} * {}", BLOCKS_IN_GRID, THREADS_IN_BLOCK)
     return strided("q", first, total, step, body)
 
 
@@ -129,7 +117,7 @@ def grid(total):
 
 def elementwise(nest, graph):
     """The kernel of a nest without reductions; none where it has no iterations."""
-    body = CudaBody(graph)
+    body = KernelBody(graph)
     fill(nest, body)
     loops = loops_of(nest, body)
     total = size(loops)

@@ -1,4 +1,4 @@
-"""The words of card expressions in CUDA C++, and what else C says in another way.
+"""CUDA C++ as a dialect of kernels, and the words of card expressions in it.
 
 The expressions, helpers and statements are those of C code for the host; here are only the differences: CUDA's library has
 special functions of its own, complex numbers are a class, functions are marked as the device's.
@@ -8,11 +8,13 @@ import re
 
 import numpy as np
 
+from ..codegen.source import has_complex
 from ..codegen.text.helper_functions import HELPERS
-from ..codegen.text.math_functions import LIBM, Functions
-from ..codegen.text.printer import Printer
+from ..codegen.text.math_functions import LIBM
 from ..codegen.text.scalars import Unsupported
 from ..codegen.text.system import SPECIAL_NAMES
+from ..gpu_codegen.dialects import Dialect, KernelFunctions
+from .prelude import prelude
 
 # SciPy's functions that CUDA's library has
 SPECIAL = {
@@ -24,33 +26,15 @@ COMPLEX = {
     "exp": "cexp", "log": "clog", "sqrt": "csqrt", "sin": "csin", "cos": "ccos", "tan": "ctan", "sinh": "csinh",
     "cosh": "ccosh", "tanh": "ctanh", "real": "creal", "imag": "cimag", "conj": "conj", "abs": "cabs", "angle": "carg",
 }  # fmt: skip
-TYPES = {"double complex": "c16", "float complex": "c8"}
 # what helpers' templates say in GNU C, and how C++ says it
 PARTS = re.compile(r"\b__(real|imag)__ (\w+)")
 MEMBERS = {"real": "re", "imag": "im"}
-BUILTIN = re.compile(r"\b__builtin_(signbit|ldexp)\b")
 
 
-def cuda_type(name):
-    """A type as CUDA C++ calls it, from C's name for it."""
-    base = name.removesuffix(" *")
-    return TYPES[base] + name[len(base) :] if base in TYPES else name
-
-
-class CudaPrinter(Printer):
-    """CUDA C++: no pragmas, and a class of complex numbers."""
-
-    def type(self, name):
-        return cuda_type(name)
-
-    def pragmas(self, block):
-        return []
-
-
-class CudaFunctions(Functions):
+class CudaFunctions(KernelFunctions):
     """The words that one CUDA source uses; `text` is their definitions."""
 
-    in_line = blocks = False
+    adds = False  # whether threads add to the same memory
 
     def word(self, name, dtype):
         """The CUDA function that a word is in a dtype. Raises Unsupported."""
@@ -69,15 +53,37 @@ class CudaFunctions(Functions):
     def _libm(self, name, suffix, arity):
         return name + suffix
 
-    def host_only(self):
-        raise Unsupported("C code of the host")
-
-    def place(self, value):
-        return value
-
     def type(self, name):
-        return cuda_type(name)
+        return CUDA.type(name)
 
     def in_dialect(self, template):
-        text = PARTS.sub(lambda m: f"{m.group(2)}.{MEMBERS[m.group(1)]}", template)
-        return BUILTIN.sub(r"\1", text).replace("static", "static __device__", 1)
+        text = PARTS.sub(lambda m: f"{m.group(2)}.{MEMBERS[m.group(1)]}", super().in_dialect(template))
+        return text.replace("static", "static __device__", 1)
+
+    def prelude(self, equations):
+        return prelude(has_complex(equations), self.adds)
+
+    def added(self, dtype):
+        self.adds = True
+        return "add_at"
+
+    def raised(self, dtype):
+        return "atomicMax"
+
+
+CUDA = Dialect(
+    name="CUDA C++",
+    functions=CudaFunctions,
+    kernel='extern "C" __global__ void',
+    memory="{type} *{name}",
+    constant="const {type} *__restrict__ {name}",
+    shared="__shared__ double shared[{}];",
+    thread="threadIdx.x",
+    threads="blockDim.x",
+    block="blockIdx.x",
+    block_y="blockIdx.y",
+    blocks="gridDim.x",
+    wait="__syncthreads()",
+    arrays=200,  # whose pointers take less than the four kilobytes that arguments may
+    types={"double complex": "c16", "float complex": "c8"},
+)
