@@ -48,6 +48,7 @@ def test_kernels_are_those_of_cuda(name):
     cudas = ("__global__", "__device__", "__shared__", "__syncthreads", "Idx", "blockDim", "gridDim", "template", "atomicAdd",
              "atomicMax", "long long", "LL", "__builtin", "extern", "__restrict__")  # fmt: skip
     assert not [word for word in cudas if word in made.text]
+    assert made.text.startswith("#pragma OPENCL FP_CONTRACT OFF\n")  # products and sums are rounded one by one
 
 
 def test_functions_have_one_type():
