@@ -22,8 +22,6 @@ class Lowering:
     nests: object = None
     index_map: object = None
     reduce: str | None = None
-    element: object = None
-    steps: object = None
     memory: object = None
     strided: bool = False
     alias: object = None
@@ -31,7 +29,6 @@ class Lowering:
     dtypes: object = None
     leader: int | None = None
     template: object = None
-    registers: object = None
     passes: object = None
     stepwise: object = None
 
@@ -45,9 +42,8 @@ NOTHING = Lowering()  # of operations without a record
 FACTS = tuple(f.name for f in fields(Lowering))
 # what each function is called with; a fact that is none of these is no function
 PARAMETERS = {
-    "nests": ("e", "graph"), "index_map": ("body", "e", "idx"), "element": ("body", "e", "idx"), "steps": ("e",),
-    "memory": ("e",), "alias": ("e",), "dtypes": ("given", "out"), "template": ("e", "dtype"), "registers": ("body", "e"),
-    "passes": ("e", "graph"),
+    "nests": ("e", "graph"), "index_map": ("body", "e", "idx"), "memory": ("e",), "alias": ("e",), "dtypes": ("given", "out"),
+    "template": ("e", "dtype"), "passes": ("e", "graph"),
 }  # fmt: skip
 _listeners = []  # functions that forget what they know of an operation whose record changes
 
@@ -80,9 +76,6 @@ def lowering(op: Any, /, **facts: Any) -> Callable[[Callable[..., list]], Callab
     nests       (e, graph) -> list of loop nests, or of blocks whose `emit` gives statements, that fill the results in memory
     index_map   (body, e, idx) -> C of the element at idx, which is one of an argument's: nothing is computed or stored
     reduce      "+", "*", "max", "min", "&" or "|": it reduces over its parameters `axis` and `keepdims` by this
-    element     (body, e, idx) -> C of the element at idx of a small array, whose elements are variables; or None after it was
-                put into memory. For small arrays in loops and branches, beside `nests`
-    steps       (e) -> how many operations that takes for all elements, one for each if not given
     memory      (e) -> those of e.inputs that are read as blocks of memory, or True for all: they are stored before
     strided     the blocks may be parts or transposes of arrays as they lie
     alias       (e) -> whether the result is its argument's memory in another shape
@@ -90,8 +83,7 @@ def lowering(op: Any, /, **facts: Any) -> Callable[[Callable[..., list]], Callab
     dtypes      (given, out) -> (dtypes to which arguments of these are brought, dtype that the expression then has)
     leader      which argument's dtype the words of the expression are for, if its arguments are of several
     template    (e, dtype) -> C expression for this call, None for the card's
-    registers   of an operation on programs: (body, e) adds its statements, values in variables
-    passes      of an operation on programs: (e, graph) -> its statements, values in memory
+    passes      of an operation on programs: (e, graph) -> its statements
     stepwise    of an operation on programs: (compile, *arrays, **params) -> results, by Python and compiled programs
 
     Raises RegistrationError for what is no operation, unknown facts, and functions that cannot be called so.

@@ -6,6 +6,7 @@ from ...dsl.ir.programs import Var
 from .loops.bodies import Graph
 from .loops.groups import written
 from .loops.outlining import without_repeats
+from .loops.unrolling import unrolled
 from .plan.memory import STACK, Arena, growing, lifetimes, pointer_into
 from .plan.plan import Plan
 from .text.expressions import Name, c, call
@@ -75,6 +76,7 @@ class Source:
         graph.everywhere = {v: graph.buffers[v] for v in constants}
         plan = Plan(equations, outputs, graph)
         groups, temporaries, body = written(plan, graph)
+        body = unrolled(body)
         self.faults = not FAULTS.isdisjoint(changed(body))
         self.text = self._assemble(equations, body, groups, temporaries, plan, graph)
         self.pointers = list(functions.pointers)

@@ -78,19 +78,7 @@ def leaky_sum_batch(size, xs, batched, decay):
 leaky_sum.rule("transpose")([lambda ct, y, x, decay: pa.flip(leaky_sum(pa.flip(ct, -1), decay=decay), -1)])
 
 
-def leaky_sum_element(body, e, idx):
-    """One element, where all are variables."""
-    (x,), (out,) = e.inputs, e.outputs
-    from polyad.devices.codegen.text.expressions import c
-
-    value = body.at(x, idx, out.aval.dtype)
-    if idx[-1].const == 0:
-        return value
-    before = body.value(out, (*idx[:-1], idx[-1] + -1))
-    return body.local("double", c("{} * {} + {}", float(e.params["decay"]), before, value))
-
-
-@pa.lowering(leaky_sum, element=leaky_sum_element)
+@pa.lowering(leaky_sum)
 def leaky_sum_loops(e, graph):
     """A loop along the last axis whose rounds build on each other, in loops over the others."""
     from polyad.devices.codegen.lowerings.scans import Scan
@@ -179,8 +167,8 @@ def test_facts_add_up_and_are_seen_at_once():
     assert not whole(lambda x: total(x * 2), x)
     pa.lowering(total, reduce="+")
     assert whole(lambda x: total(x * 2), x)
-    pa.lowering(total, steps=lambda e: 1)
-    assert total.card.lowering.reduce == "+" and total.card.lowering.steps is not None
+    pa.lowering(total, leader=0)
+    assert total.card.lowering.reduce == "+" and total.card.lowering.leader == 0
     assert pa.jit(lambda x: total(x * 2))(x) == 6
 
 
@@ -217,8 +205,8 @@ class TestErrors:
             pa.lowering(largest, reduce="sum")
 
     def test_no_function(self):
-        with pytest.raises(pa.RegistrationError, match=r"largest: element is str; it must be a function \(body, e, idx\)"):
-            pa.lowering(largest, element="x[0]")
+        with pytest.raises(pa.RegistrationError, match=r"largest: index_map is str; it must be a function \(body, e, idx\)"):
+            pa.lowering(largest, index_map="x[0]")
 
     def test_form(self):
         with pytest.raises(pa.RegistrationError, match=r"nests takes \(e\), but is called with \(e, graph\)"):
@@ -226,7 +214,7 @@ class TestErrors:
 
     def test_composite(self):
         with pytest.raises(pa.RegistrationError, match="lowering of softplus: it is composite, so that code is"):
-            pa.lowering(pa.softplus, steps=lambda e: 1)
+            pa.lowering(pa.softplus, leader=0)
 
 
 def test_each_fact_is_explained():

@@ -1,40 +1,19 @@
-"""Choices in C, and programs called by others: `choice`, and `call`, also of programs that call themselves."""
+"""Choices in C."""
 
 from ..plan.subprograms import simple
-from ..text.expressions import Name
-from ..text.scalars import Unsupported, ctype
-from ..text.statements import Assign, Local, switch
-from .registers import LARGEST, points, results_of
+from ..text.expressions import Access
+from ..text.scalars import literal
+from ..text.statements import switch
+from .bodies import Number, given, known_rows, program_statements, results_of
 
 
-def choice(body, e):
-    index, *operands = e.inputs
-    (chosen,) = body.elements(index, index.aval)
-    if any(v.aval.size > LARGEST for v in e.outputs):
-        raise Unsupported("results of a choice that are not small")
-    names = [[Name(body.graph.functions.unique("k")) for _ in points(v.aval.shape)] for v in e.outputs]
-    declared = [Local(ctype(v.aval.dtype), name.name) for v, own in zip(e.outputs, names, strict=True) for name in own]
-    cases = []
+def choice(e, graph):
+    """Statements of a `choice`."""
+    index, operands = given(graph, e.inputs[0]), [given(graph, x) for x in e.inputs[1:]]
+    chosen = literal(index.value, e.inputs[0].aval.dtype) if isinstance(index, Number) else Access(index, "0")
+    targets, cases = [graph.buffers[v] for v in e.outputs], []
     for branch in e.params["branches"]:
         program = simple(branch)
-        child = body.child(program)
-        child.bound.update(zip(program.inputs, operands, strict=True))
-        child.run(program)
-        for (atom, aval), own in zip(results_of(program), names, strict=True):
-            child.statements += [Assign(name, x) for name, x in zip(own, child.elements(atom, aval), strict=True)]
-        cases.append(child.statements)
-    body.statements += [*declared, switch(chosen, cases)]
-    for v, own in zip(e.outputs, names, strict=True):
-        body.memo.update({(v, idx): name for idx, name in zip(points(v.aval.shape), own, strict=True)})
-
-
-def inlined(body, e):
-    """`call` of a program that does not call itself."""
-    program = simple(e.params["program"])
-    child = body.child(program)
-    child.bound.update(zip(program.inputs, e.inputs, strict=True))
-    child.run(program)
-    values = [child.elements(atom, aval) for atom, aval in results_of(program)]
-    body.statements += child.statements
-    for v, own in zip(e.outputs, values, strict=True):
-        body.memo.update({(v, idx): x for idx, x in zip(points(v.aval.shape), own, strict=True)})
+        known_rows(results_of(program))
+        cases.append(program_statements(program, graph, operands, targets))
+    return [switch(chosen, cases)]

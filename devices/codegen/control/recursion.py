@@ -1,17 +1,15 @@
 """Programs that call themselves as C functions that do, for as long as the stack has room."""
 
 from ....dsl.control.self_calls import deep
-from ....dsl.ir.programs import Var
 from ..loops.bodies import Graph
+from ..loops.unrolling import unrolled
 from ..plan.subprograms import simple
-from ..text.expressions import Name, c, call
+from ..text.expressions import Name, call
 from ..text.indices import Buffer
 from ..text.printer import Printer
 from ..text.scalars import Unsupported, literal, memory_type
 from ..text.statements import Assign, If, Stop, called, needs, reads, scope
-from .branches import inlined
-from .memory_loops import Number, given, known_rows, program_statements
-from .registers import Part, results_of
+from .bodies import Number, given, known_rows, program_statements, results_of
 
 DEPTH = 512 * 1024  # bytes of the stack that recursion may use; what is deeper runs on a stack of our own, see `run_deep`
 HEAP = {"rows_alloc", "grown"}
@@ -43,7 +41,7 @@ def _write(program, name, graph):
     functions.declared[name] = head + ";"
     inside = Graph(functions)
     inside.literals, inside.constants, inside.everywhere = graph.literals, graph.constants, graph.everywhere
-    statements = program_statements(body, inside, inputs, outputs)
+    statements = unrolled(program_statements(body, inside, inputs, outputs))
     if not HEAP.isdisjoint(called(statements)):
         raise Unsupported("recursion over arrays that are not small")
     read = {name for s in statements for name in reads(s)}
@@ -62,39 +60,20 @@ def called_function(name, inputs, outputs):
     return scope(Assign(failed, call(name, *inputs, *outputs, "constants", "base")), If(failed, [Stop()]))
 
 
-def pointer(buffer):
-    """Where a Buffer begins."""
-    return c("({} + {})", Name(buffer.name), buffer.start) if isinstance(buffer, Part) else Name(buffer.name)
+def pointer(x, v):
+    """Where an argument, a Buffer or Number, lies. v: the input that it is for."""
+    buffer = x.buffer if isinstance(x, Number) else x
+    if buffer is not None:
+        return Name(buffer.name)
+    return f"&({memory_type(v.aval.dtype)}){{{literal(x.value, v.aval.dtype)}}}"
 
 
-def single(value, v):
-    """A pointer to a number as an argument."""
-    if v.aval.shape != ():
-        raise Unsupported("a number for an array")
-    return f"&({memory_type(v.aval.dtype)}){{{literal(value, v.aval.dtype)}}}"
-
-
-def called_with_values(body, e):
-    """`call`, its arguments and results in variables."""
-    program = e.params["program"]
-    if not deep(program):
-        return inlined(body, e)
-    name, inputs = function_of(program, body.graph), []
-    for x, v in zip(e.inputs, program.inputs, strict=True):
-        known = x not in body.graph.literals if isinstance(x, Var) else False
-        inputs.append(pointer(body.memory(x)) if known else single(body.graph.literals.get(x, x), v))
-    outputs = [pointer(body.space(v)) for v in e.outputs]
-    body.statements.append(called_function(name, inputs, outputs))
-    return None
-
-
-def called_in_memory(e, graph):
-    """`call`, its arguments and results in memory."""
+def call_of_program(e, graph):
+    """Statements of a `call`."""
     program, arguments = e.params["program"], [given(graph, x) for x in e.inputs]
     outputs = [graph.buffers[v] for v in e.outputs]
     known_rows(results_of(program))
     if not deep(program):
         return program_statements(simple(program), graph, arguments, outputs)
-    name, pairs = function_of(program, graph), zip(arguments, program.inputs, strict=True)
-    inputs = [single(x.value, v) if isinstance(x, Number) else pointer(x) for x, v in pairs]
-    return [called_function(name, inputs, map(pointer, outputs))]
+    inputs = [pointer(x, v) for x, v in zip(arguments, program.inputs, strict=True)]
+    return [called_function(function_of(program, graph), inputs, [Name(b.name) for b in outputs])]

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from ..text.expressions import Access, Name, c
-from ..text.indices import ZERO, Index
+from ..text.indices import ZERO, Index, contiguous
 from ..text.statements import Array, Assign, Local, count, scope
 from .bodies import Body
 from .loops import Loop, around, merged
@@ -28,8 +28,10 @@ def emit(nest, graph, outer=0, parallel=False):
     inside = list(body.accesses)
     targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
     loops = [Loop(f"i{a}", n, a in nest.reduced) for a, n in enumerate(nest.shape) if n != 1 and a >= outer]
-    if not nest.sequential:
+    if not nest.sequential and not nest.unroll:
         loops = merged(in_order_of_memory(loops, body.accesses), body.accesses)
+    if nest.unroll:
+        return one_by_one(body, sums, targets, loops)
     simd = not nest.sequential and not body.may_fault
     parallel = parallel and not nest.sequential
     if not sums:
@@ -53,6 +55,22 @@ def emit(nest, graph, outer=0, parallel=False):
     return in_memory(body, sums, targets, loops, inner, simd, parallel, outer)
 
 
+def one_by_one(body, sums, targets, loops):
+    """Loops to be written out, the elements of a reduction put together pairwise."""
+    kept, few = [loop for loop in loops if not loop.reduced], [loop for loop in loops if loop.reduced]
+    if not sums:
+        return around(loops, body.statements, unroll=True)
+    strides, many = contiguous([loop.length for loop in few]), math.prod([loop.length for loop in few])
+    place = Index(0, [(loop.name, step) for loop, step in zip(few, strides)])
+    before, steps, after = [], [], []
+    for (t, value, *_), y in zip(sums, targets):
+        parts = body.graph.functions.unique("p")
+        before.append(Array(t.ctype, parts, max(many, 1)))
+        steps.append(Assign(element(parts, place), value))
+        after += [*pairwise(t, parts, many), Assign(y, element(parts, 0) if many else t.start)]
+    return around(kept, [*before, *around(few, [*body.statements, *steps], unroll=True), *after], unroll=True)
+
+
 def in_order_of_memory(loops, accesses):
     """The loops, those of a reduction that follow each other with the shortest steps through memory last."""
     step = lambda loop: sum([abs(a.place.coefficient(loop.name)) for a in accesses])
@@ -70,6 +88,17 @@ def lies_along(loops, accesses):
 
 
 # ---------------------------------------------------------------------- reductions
+def pairwise(t, parts, many):
+    """Statements that put the elements of an array together, two and two, into the first one."""
+    found, step = [], 1
+    while step < many:
+        for k in range(0, many - step, 2 * step):
+            a, b = element(parts, k), element(parts, k + step)
+            found.append(Assign(a, t.combine(a, b)))
+        step *= 2
+    return found
+
+
 def in_memory(body, sums, targets, loops, inner, simd, parallel, outer):
     """Reductions over axes that do not come last: results are added to in memory, row by row."""
     if not loops:

@@ -33,17 +33,6 @@ def reshape(body, e, idx):
     return body.value(x, tuple(ZERO if n == 1 else next(moving) for n in x.aval.shape))
 
 
-def reshaped_element(body, e, idx):
-    """An element of an array in another shape: the one with the same number."""
-    flat, shape, place = 0, e.inputs[0].aval.shape, []
-    for i, n in zip(idx, e.outputs[0].aval.shape, strict=True):
-        flat = flat * n + i.const
-    for n in reversed(shape):
-        place.append(Index(flat % n))
-        flat //= n
-    return body.value(e.inputs[0], tuple(reversed(place)))
-
-
 def moves_elements(e):
     """Whether a change of shape does more than insert and drop axes of length 1."""
     longer = lambda shape: [n for n in shape if n != 1]
@@ -120,4 +109,4 @@ for f in (transpose, broadcast_to, index):
     lowering(operations[f.__name__], index_map=f)
 for name in ("to_device", "checkpoint_name", "grad_hook"):
     lowering(operations[name], index_map=same)
-lowering(operations["reshape"], index_map=reshape, alias=moves_elements, element=reshaped_element)
+lowering(operations["reshape"], index_map=reshape, alias=moves_elements)

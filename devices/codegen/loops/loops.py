@@ -26,11 +26,16 @@ class Loop:
         return count(self.name, self.first, self.last or self.length, list(body), **options)
 
 
-def around(loops, core, simd=False, parallel=False, clause=""):
-    """Loops around statements; simd and clause are for the innermost one, the first one is shared among threads."""
+def around(loops, core, simd=False, parallel=False, clause="", unroll=False):
+    """Loops around statements; simd and clause are for the innermost one, the first one is shared among threads. unroll: they
+    are to be written out, see `unrolling.py`."""
     statements = list(core)
     if not loops:
         return [Block(None, statements)]
+    if unroll:
+        for loop in reversed(loops):
+            statements = [loop.around(statements, rounds=loop.length)]
+        return statements
     for k in reversed(range(len(loops))):
         last = k == len(loops) - 1
         shared = shares(loops[k].length) if parallel and k == 0 else None

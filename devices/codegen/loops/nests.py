@@ -42,13 +42,16 @@ class Reduce:
 
 @dataclass
 class Nest:
-    """shape: the iteration space. sequential: iterations must run in order (repeated places)."""
+    """shape: the iteration space. sequential: iterations must run in order (repeated places). unroll: its loops are to be
+    written out."""
 
     shape: tuple
     roots: list
     sequential: bool = False
     work: int = 1
     reads: list = field(default_factory=list)
+    unroll: bool = False
+    steps = 1  # within an iteration
 
     @property
     def reduced(self):

@@ -4,6 +4,7 @@ A compiler takes as long for the tenth copy of a loop as for the first. Loops ar
 they read and write only; those with calls of vector functions are worth it, beside which a call more is nothing.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from ..text.expressions import WITH_VECTORS, Name, call
@@ -71,7 +72,7 @@ def replaced(statements, calls):
         if id(s) in calls:
             s = calls[id(s)]
         elif type(s) is Block:
-            s = Block(s.head, replaced(s.body, calls), s.declares, s.simd, s.shared, s.clause)
+            s = replace(s, body=replaced(s.body, calls))
         elif type(s) is If:
             s = If(s.condition, replaced(s.body, calls))
         new.append(s)

@@ -3,7 +3,7 @@
 The elements left over by whole vectors would each cost as much as a vector, for functions have no masked versions.
 """
 
-from ..text.expressions import Access, Expression, Name, c, waits
+from ..text.expressions import Access, Name, c, waits, with_parts
 from ..text.indices import Buffer, Index
 from ..text.scalars import memory_type
 from ..text.statements import Array, Assign, Local, scope, stored
@@ -34,8 +34,8 @@ def padded(body, loop, simd):
 
     def copied(access, store):
         """The element of a copy in place of an element that this loop passes by."""
-        place = access.place
-        if type(access) is not Access or not place.coefficient(name):
+        place = access.place if type(access) is Access else None
+        if place is None or not place.coefficient(name):
             return access
         copy = Buffer(f"p{sum(type(s) is Array for s in before)}", access.buffer.dtype, (whole,))
         here = Access(copy, Index(0, [(name, 1)]))
@@ -48,15 +48,6 @@ def padded(body, loop, simd):
         return here
 
     for s in body.statements:
-        value = with_accesses(s.value, lambda access: copied(access, False))
+        value = with_parts(s.value, lambda part: copied(part, False))
         inside.append(Assign(copied(s.target, True), value) if stored(s) else Local(s.type, s.name, value))
     return [scope(*before, *simd([Loop(name, whole, False)], inside, False), *after)]
-
-
-def with_accesses(x, change):
-    """An expression with other elements of arrays. change: function(Access) -> what is in its place."""
-    if type(x) is Access:
-        return change(x)
-    if type(x) is not Expression:
-        return x
-    return Expression([change(part) if type(part) is Access else part for part in x.parts], x.calls)

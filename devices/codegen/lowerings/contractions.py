@@ -12,38 +12,15 @@ from ..loops.nests import added
 from ..loops.reductions import Accumulator
 from ..text import small_products
 from ..text.expressions import Access, Name, c, call
-from ..text.indices import ZERO, Index, aligned
+from ..text.indices import ZERO, Buffer, Index
 from ..text.scalars import Unsupported, code, converted, ctype, literal
-from ..text.statements import Assign, Do
+from ..text.statements import Array, Assign, Do
 from . import blas
 
 SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
 
 
-def element(body, e, idx):
-    x, y = e.inputs
-    dtype = e.outputs[0].aval.dtype
-    if x.aval.dtype != dtype or y.aval.dtype != dtype:
-        raise Unsupported("a product of different dtypes")
-    lead = idx[: len(idx) - (x.aval.ndim > 1) - (y.aval.ndim > 1)]
-    row = (idx[len(lead)],) if x.aval.ndim > 1 else ()
-    column = (idx[-1],) if y.aval.ndim > 1 else ()
-    total = None
-    for l in range(x.aval.shape[-1]):
-        a = body.value(x, (*aligned(lead, x.aval.shape[:-2]), *row, Index(l)))
-        b = body.value(y, (*aligned(lead, y.aval.shape[:-2]), Index(l), *column))
-        product = multiplied(a, b, dtype, body.graph)
-        term = body.local(ctype(dtype), product if dtype.kind in "bc" else converted(ctype(dtype), product))
-        total = term if total is None else body.local(ctype(dtype), added(total, term, dtype))
-    return literal(0, dtype) if total is None else total
-
-
-def multiplications(e):
-    """How many there are."""
-    return e.outputs[0].aval.size * e.inputs[0].aval.shape[-1]
-
-
-@lowering(operations["matmul"], element=element, steps=multiplications, memory=True, strided=True)
+@lowering(operations["matmul"], memory=True, strided=True)
 def matmul(e, graph):
     return [Product(e, graph)]
 
@@ -53,7 +30,7 @@ class Product:
 
     sequential = True
     reduced, roots = (), ()
-    kept_first = 0
+    kept_first, unroll = 0, False
 
     def __init__(self, e, graph):
         self.equation, self.out = e, e.outputs[0]
@@ -66,7 +43,7 @@ class Product:
         self.m = y.aval.shape[-1] if y.aval.ndim > 1 else 1
         self.k = x.aval.shape[-1]
         self.shape = (*self.lead, self.n, self.m)
-        self.work = max(1, self.k)
+        self.work = self.steps = max(1, self.k)
         self.writes = [self.out]
         self.reads = [(v, ()) for v in self._sources(graph)]
 
@@ -101,6 +78,8 @@ class Product:
         body = Body(graph)
         (xn, x), (yn, y), (on, o) = self._views(body)
         loops = [Loop(f"b{a}", n, False) for a, n in enumerate(self.lead) if n != 1]
+        if self.unroll:
+            return around(loops, self._one_by_one(Access(xn, x), Access(yn, y), Access(on, o), graph), unroll=True)
         base = lambda buffer, p: c("{} + {}", Name(buffer.name), p.without({"i", "j", "l"}))
         at = lambda p, name: p.coefficient(name)
         n, m, k, kind = self.n, self.m, self.k, code(self.dtype)
@@ -118,6 +97,15 @@ class Product:
             return around(loops, product, False, parallel)
         product = self._plain(Access(xn, x), Access(yn, y), Access(on, o), graph, parallel and not loops)
         return around(loops, product, False, parallel)
+
+    def _one_by_one(self, x, y, o, graph):
+        """Sums of products in loops that are to be written out."""
+        t, total = ctype(self.dtype), Access(Buffer(graph.functions.unique("p"), self.dtype, (1,)), "0")
+        term = converted(t, multiplied(x, y, self.dtype, graph))
+        start = Array(t, total.buffer.name, 1, (literal(0, self.dtype),))
+        sums = around([Loop("l", self.k, True)], [Assign(total, added(total, term, self.dtype))], unroll=True)
+        loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
+        return around(loops, [start, *sums, Assign(o, total)], unroll=True)
 
     def _plain(self, x, y, o, graph, parallel=False):
         """Sums of products one after the other, long ones in blocks."""

@@ -7,8 +7,7 @@ from ..loops.bodies import Body
 from ..loops.loops import Loop, around
 from ..loops.nests import counters
 from ..text.expressions import Name, c
-from ..text.indices import Index
-from ..text.scalars import Unsupported, cast, ctype
+from ..text.scalars import Unsupported, ctype
 from ..text.statements import Assign, If, Local
 
 
@@ -19,7 +18,7 @@ class Scan:
     as of a nest.
     """
 
-    sequential = True
+    sequential, steps, unroll = True, 1, False
 
     def __init__(self, e, graph, source, axis, make):
         self.equation, self.source, self.axis, self.make = e, source, axis, make
@@ -33,9 +32,9 @@ class Scan:
         """Statements."""
         body = Body(graph)
         steps, whole = self.make(body, counters(self.shape), Name(f"i{self.axis}"))
-        axis = around([Loop(f"i{self.axis}", self.shape[self.axis], True)], [*body.statements, *steps])
+        axis = around([Loop(f"i{self.axis}", self.shape[self.axis], True)], [*body.statements, *steps], unroll=self.unroll)
         others = [Loop(f"i{a}", n, False) for a, n in enumerate(self.shape) if a != self.axis and n != 1 and a >= outer]
-        return around(others, whole(axis), False, parallel)
+        return around(others, whole(axis), False, parallel, unroll=self.unroll)
 
 
 def line(e, graph, default=None):
@@ -99,51 +98,7 @@ def _extremum(compare):
     return lower
 
 
-def _cumulated_element(sign):
-    def element(body, e, idx):
-        x, out, axis = e.inputs[0], e.outputs[0], e.params.get("axis")
-        dtype = out.aval.dtype
-        if axis is None and x.aval.ndim != 1 or dtype.kind == "b" or (dtype.kind == "c" and sign == "*"):
-            raise Unsupported("cumulated so")
-        axis = 0 if axis is None else normalize_axis(e.op.__name__, axis, x.aval.ndim)
-        value = body.at(x, idx, dtype)
-        if idx[axis].const == 0:
-            return body.local(ctype(dtype), value)
-        before = body.value(out, tuple(i + -1 if a == axis else i for a, i in enumerate(idx)))
-        return body.local(ctype(dtype), c(f"{{}} {sign} {{}}", before, value))
-
-    return element
-
-
-def _extremum_element(compare):
-    def element(body, e, idx):
-        x, axis, keep = e.inputs[0], e.params.get("axis"), e.params.get("keepdims", False)
-        dtype = x.aval.dtype
-        if axis is None and x.aval.ndim != 1 or dtype.kind == "c":
-            raise Unsupported("places of extrema so")
-        axis = 0 if axis is None else normalize_axis(e.op.__name__, axis, x.aval.ndim)
-        kept = list(idx) if keep else [*idx[:axis], None, *idx[axis:]]
-        best = place = None
-        for k in range(x.aval.shape[axis]):
-            value = body.value(x, tuple(Index(k) if a == axis else i for a, i in enumerate(kept)))
-            if best is None:
-                best, place = value, "0"
-                continue
-            better = c(f"{{}} {compare} {{}}", value, best)
-            if dtype.kind == "f":
-                better = c("{0} == {0} && ({1} || {2} != {2})", best, better, value)
-            better = body.local("_Bool", better)
-            best = body.local(ctype(dtype), c("{} ? {} : {}", better, value, best))
-            place = body.local("int64_t", c("{} ? {} : {}", better, k, place))
-        if place is None:
-            raise Unsupported("places of extrema of nothing")
-        return cast(place, "int64", e.outputs[0].aval.dtype)
-
-    return element
-
-
-for name, nests, element in (
-    ("cumsum", _cumulate("+", 0), _cumulated_element("+")), ("cumprod", _cumulate("*", 1), _cumulated_element("*")),
-    ("argmax", _extremum(">"), _extremum_element(">")), ("argmin", _extremum("<"), _extremum_element("<")),
+for name, nests in (
+    ("cumsum", _cumulate("+", 0)), ("cumprod", _cumulate("*", 1)), ("argmax", _extremum(">")), ("argmin", _extremum("<")),
 ):  # fmt: skip
-    lowering(operations[name], nests=nests, element=element, memory=flattened)
+    lowering(operations[name], nests=nests, memory=flattened)

@@ -146,6 +146,19 @@ def parts_of(x):
     return x.parts if type(x) is Expression else (x,)
 
 
+def with_parts(x, change):
+    """An expression with other parts. change: function(Piece) -> what is in its place."""
+    if type(x) is Expression:
+        parts, calls = [], x.calls
+        for part in x.parts:
+            if type(part) is str:
+                parts.append(part)
+            else:
+                calls = _add(parts, calls, change(part))
+        return Expression(parts, calls)
+    return change(x) if isinstance(x, Piece) else x
+
+
 def accesses_in(x):
     """The elements of arrays that an expression names."""
     return [part for part in parts_of(x) if type(part) is Access]

@@ -4,7 +4,7 @@
 makes their text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .expressions import Access, Name, accesses_in, c, calls_in, names_in
 
@@ -87,7 +87,7 @@ class If:
 class Block:
     """Statements in braces. head: what stands before them, such as `for (…)`, None for a scope; declares: pairs (type, name) of
     variables that the head makes. simd: run over vectors; shared: how threads share it, None if they do not; clause: what
-    OpenMP is told more."""
+    OpenMP is told more; rounds: of a loop that counts from 0 and is to be written out, None for another."""
 
     head: object
     body: list
@@ -95,6 +95,7 @@ class Block:
     simd: bool = False
     shared: str | None = None
     clause: str = ""
+    rounds: int | None = None
 
     @property
     def expressions(self):
@@ -128,6 +129,24 @@ def switch(chosen, cases):
     last, break_ = len(cases) - 1, Do("break")
     labels = ["default:" if k == last else f"case {k}:" for k in range(len(cases))]
     return Block(c("switch ({})", chosen), [Block(label, [*case, break_]) for label, case in zip(labels, cases, strict=True)])
+
+
+def rewritten(s, change):
+    """A statement with other expressions in it, and so those within it. change: function(expression) -> the other."""
+    kind = type(s)
+    if kind is Local:
+        return s if s.value is None else Local(s.type, s.name, change(s.value))
+    if kind is Array:
+        return replace(s, values=tuple(map(change, s.values))) if s.values else s
+    if kind is Assign:
+        return Assign(change(s.target), change(s.value))
+    if kind is Do:
+        return Do(change(s.value), s.changes)
+    if kind is If:
+        return If(change(s.condition), [rewritten(x, change) for x in s.body])
+    if kind is Block:
+        return replace(s, head=s.head if s.head is None else change(s.head), body=[rewritten(x, change) for x in s.body])
+    return s
 
 
 def everything(statements):

@@ -3,7 +3,8 @@
 import re
 
 from polyad.devices.codegen import source
-from polyad.devices.codegen.loops import emission, loops
+from polyad.devices.codegen.control import recursion
+from polyad.devices.codegen.loops import emission, loops, unrolling
 from polyad.devices.codegen.text.expressions import Access, Expression, Name, Type
 from polyad.devices.codegen.text.indices import Index
 from polyad.devices.codegen.text.statements import Array, Assign, Block, Do, If, Local, Shared, Stop
@@ -79,6 +80,9 @@ def installed(monkeypatch):
         *[Assign(y, value) for (_, value, *_), y in zip(sums, targets)],
     ])  # fmt: skip
     _wrap(monkeypatch, emission, "folded", check_folded)
+    for module in (source, recursion):
+        _wrap(monkeypatch, module, "unrolled", list)
+    _wrap(monkeypatch, unrolling, "in_variables", list)
     outline, text = source.without_repeats, KernelPrinter.kernel
 
     def without_repeats(before, statements):

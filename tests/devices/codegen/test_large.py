@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.devices.codegen.control import registers
+from polyad.devices.codegen.control import sizes
 from polyad.devices.codegen.loops import emission, fusion, groups, padding, splitting
 from polyad.devices.codegen.program import compiled
 from polyad.dsl.ir.passes import optimized
@@ -20,7 +20,7 @@ MOST = 3000  # elements of a value
 LOW = [
     (fusion, "LARGE", 2), (fusion, "FEWEST", 1), (groups, "PARALLEL", 1),
     (emission, "BLOCK", 4), (emission, "CHUNKS", 3), (emission, "TILE", 2),
-    (splitting, "TILES", ((4, 32), (2, 64))), (splitting, "LANES", 1), (padding, "LANES", 2), (registers, "LARGEST", 4),
+    (splitting, "TILES", ((4, 32), (2, 64))), (splitting, "LANES", 1), (padding, "LANES", 2), (sizes, "LARGEST", 4),
 ]  # fmt: skip
 
 

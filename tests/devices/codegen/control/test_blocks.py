@@ -270,6 +270,18 @@ def test_choices(shape):
     compare(pa.grad(lambda x: pa.sum(f(pa.astype(pa.sum(x) > 0, dtype="int64") + 1, x)[0])), RNG.normal(size=shape))
 
 
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_constants_that_are_one_number_are_arrays_where_memory_is_read(n):
+    m = np.full((n, n), 0.5)
+    f = lambda on, x: (
+        pa.cond(on, lambda: m @ x, lambda: x),
+        pa.scan(lambda c, row: (m @ c + row, pa.cumsum(row)), x, m)[1],
+        pa.while_loop(lambda c: pa.sum(c) > 1, lambda c: pa.reshape(m, (n * n,))[:n] * c, pa.abs(x)),
+    )
+    for on in (True, False):
+        compare(f, np.bool_(on), RNG.normal(size=n))
+
+
 @pa.jit
 def factorial(r, x):
     return pa.cond(x <= 1, lambda: r, lambda: factorial(r * x, x - 1))

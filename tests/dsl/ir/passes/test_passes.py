@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import polyad as pa
 from polyad.devices.codegen import source
-from polyad.devices.codegen.control import memory_loops
+from polyad.devices.codegen.control import loops
 from polyad.devices.codegen.loops.nests import Nest
 from polyad.devices.codegen.plan.plan import Plan
 from polyad.dsl.ir.pass_selection import chosen, on
@@ -262,7 +262,7 @@ FAULTS = {
     "dead_code": lambda m: m.setitem(TABLE, "dead_code", one_too_few),
     "fusion": lambda m: m.setattr(Plan, "_fusable", fused),
     "buffer_reuse": lambda m: m.setattr(source, "lifetimes", first_only),
-    "in_place": lambda m: m.setattr(memory_loops, "write_in_place", any_write),
+    "in_place": lambda m: m.setattr(loops, "write_in_place", any_write),
 }
 
 

@@ -1,0 +1,136 @@
+"""Programs within operations, such as bodies of loops, as statements: a plan of their own, its temporaries in this scope.
+
+All values have memory to begin with, be they arrays or numbers. Loops over few elements are written out, and memory that is
+then named element by element becomes variables: see `loops/unrolling.py`.
+"""
+
+import math
+
+from ....dsl.avals import UNKNOWN
+from ....dsl.control.subprograms import avals_out
+from ....dsl.ir.programs import Var
+from ...lowering import record
+from ..loops.bodies import Graph
+from ..loops.emission import emit
+from ..loops.groups import written
+from ..loops.nests import Nest, Store
+from ..plan.memory import Arena, growing, lifetimes, pointer_into
+from ..plan.plan import Plan, lowerable
+from ..text.expressions import Name, c, call
+from ..text.indices import Buffer
+from ..text.scalars import Unsupported, memory_type
+from ..text.statements import NO_MEMORY, Array, Block, Do, If, Local, scope
+from .sizes import mark, small
+
+STACK = 16 * 1024  # bytes of temporaries of one program within another that lie on the stack
+
+
+class Number:
+    """An argument all of whose elements are one number. value: NumPy scalar or Python number; buffer: where they lie, None for
+    a number that is part of the program."""
+
+    def __init__(self, value, buffer=None):
+        self.value, self.buffer = value, buffer
+
+
+def given(graph, atom):
+    """The Buffer or Number that an atom is."""
+    if not isinstance(atom, Var):
+        return Number(atom)
+    return Number(graph.literals[atom], graph.buffers.get(atom)) if atom in graph.literals else graph.buffers[atom]
+
+
+def results_of(program):
+    """Pairs (atom, Aval) of a program's results."""
+    return list(zip(program.outputs, avals_out(program), strict=True))
+
+
+def known_rows(results):
+    """Raises Unsupported for results of a step whose length is not known."""
+    if any(UNKNOWN in aval.shape for _, aval in results):
+        raise Unsupported("results of a step of unknown length")
+
+
+def inner_graph(graph, program, arguments):
+    """What is known inside a program. arguments: of its inputs, each a Buffer or a Number."""
+    inner = Graph(graph.functions)
+    inner.literals, inner.constants, inner.everywhere = dict(graph.literals), graph.constants, graph.everywhere
+    inner.buffers.update(graph.everywhere)
+    inner.prefix = graph.functions.unique("b") + "_"
+    for v, x in zip(program.inputs, arguments, strict=True):
+        buffer = x.buffer if isinstance(x, Number) else x
+        if isinstance(x, Number):
+            inner.literals[v] = v.aval.dtype.type(x.value)
+        if buffer is not None:
+            inner.buffers[v] = buffer if buffer.shape == v.aval.shape else Buffer(buffer.name, buffer.dtype, v.aval.shape)
+    return inner
+
+
+def program_statements(program, graph, arguments, targets, in_place=()):
+    """Statements that run a program. Raises Unsupported.
+
+    targets: a Buffer for each result, None for one that is not wanted. in_place: pairs (equation, input) of writes to an input
+    whose memory the result has.
+    """
+    for e in program.equations:
+        if not record(e).of_programs and not lowerable(e):
+            raise Unsupported(f"{e.op.__name__} in a program within an operation")
+    inner = inner_graph(graph, program, arguments)
+    made, copies = {v for e in program.equations for v in e.outputs}, []
+    outputs = []
+    for (atom, aval), target in zip(results_of(program), targets, strict=True):
+        if target is None:
+            continue
+        if isinstance(atom, Var) and atom in made and atom not in inner.buffers:
+            inner.buffers[atom] = target
+            outputs.append(atom)
+        elif not (isinstance(atom, Var) and inner.buffers.get(atom) is target):
+            copies.append((atom, aval, target))
+            outputs += [atom] if isinstance(atom, Var) and atom in made else []
+    for e, v in in_place:
+        inner.in_place.add(e)
+        inner.same_memory[e.outputs[0]] = v
+        outputs += [out for other in program.equations if other is not e and v in other.inputs for out in other.outputs]
+    plan = Plan(program.equations, outputs, inner)
+    mark(plan.nests, inner)
+    groups, temporaries, statements = written(plan, inner)
+    for atom, aval, target in copies:
+        statements += copied(inner, atom, aval, target)
+    return with_memory(inner, statements, temporaries, groups, plan)
+
+
+def with_memory(graph, statements, temporaries, groups, plan):
+    """Statements with memory for temporaries around them: small ones are arrays of their own, which may become variables."""
+    grown = [graph.buffers[v] for v in temporaries if UNKNOWN in v.aval.shape]
+    few = [v for v in temporaries if small(v.aval)]
+    arena = Arena(lifetimes({v for v in temporaries if not small(v.aval) and UNKNOWN not in v.aval.shape}, groups, plan.memory))
+    places = [(graph.buffers[v], offset) for v, offset in arena.offsets.items()]
+    freed = [Do(call("free", Name(b.name))) for b in grown]
+    before = [*[s for b in grown for s in growing(b)], *[array(graph.buffers[v]) for v in few]]
+    return in_arena(graph, [*before, *statements, *freed], places, arena.size)
+
+
+def array(buffer):
+    """The declaration of a small array."""
+    return Array(memory_type(buffer.dtype), buffer.name, max(math.prod(buffer.shape), 1))
+
+
+def in_arena(graph, statements, places, size):
+    """Statements with memory for Buffers around them. places: pairs (Buffer, offset in bytes)."""
+    if not size:
+        return [scope(*statements)]
+    arena = Name(graph.functions.unique("arena"))
+    pointers = [pointer_into(arena, b, offset) for b, offset in places]
+    if size <= STACK:
+        return [scope(Array("char", arena.name, size, aligned=True), *pointers, *statements)]
+    start, missing = Local("char *", arena.name, call("taken", size)), If(c("!{}", arena), [NO_MEMORY])
+    return [scope(start, missing, Block("else", [*pointers, *statements, Do(call("given", arena, size))]))]
+
+
+def copied(graph, atom, aval, target):
+    """Statements that put an atom of the graph into memory."""
+    v = Var(aval)
+    graph.buffers[v] = target
+    nest = Nest(aval.shape, [Store(v, atom)])
+    nest.unroll = small(aval)
+    return emit(nest, graph)
