@@ -53,6 +53,10 @@ def run(f, *xs, rtol=1e-13, optimize=False):
 
 
 # ---------------------------------------------------------------------- expressions
+def operation_of_others(x, /):
+    """√2 x, and 1 at 0."""
+
+
 LIBRARYS = {"gamma", "gammaln", "logaddexp2", "xlog1py"}  # the last digits, and those of subnormal numbers, are the library's
 
 
@@ -89,6 +93,16 @@ def test_promotion(left, right):
     n = min(x.size, y.size)
     f = lambda x, y: [x + y, x * y, x == y, pa.where(x != 0, x, y), x + 2, y * 1.5, pa.astype(x, np.dtype("h"))]
     run(f, x[:n], y[:n], rtol=0)
+
+
+def test_an_operation_of_others():
+    """Its numbers are converted as in C."""
+    scaled = pa.elementwise(partials=[lambda y, x: y / x], c="sqrt(2) * {0} + pow(0, fabs({0}))")(operation_of_others)
+    (text,) = running.Compiled(pa.make_ir(lambda x: scaled(x))(np.ones(3))).sources
+    assert "sqrt_f8(2)" in text and "pow_f8(0, " in text
+    x = np.array([0.0, 0.5, -2.0])
+    found = running.Compiled(pa.make_ir(lambda x: scaled(x))(x))(x)[0]
+    np.testing.assert_allclose(found, np.sqrt(2) * x + 0.0 ** np.abs(x), rtol=1e-15)
 
 
 def test_constants_of_64_bits():
