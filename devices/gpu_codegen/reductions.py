@@ -98,7 +98,7 @@ def reduction(nest, graph, names):
     return [first, Kernel(together, (blocks,), again.threads, writes, shared, wide)]
 
 
-def reduced_by(shape, steps, inside, targets, begin="0", end=None):
+def reduced_by(shape, steps, inside, targets, begin: object = "0", end=None):
     """Statements of the reduction of `lanes` results, from the `o`th on.
 
     steps: pairs (Accumulator, an element); inside: statements before; targets: where results go; begin, end: of the elements to
