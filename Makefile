@@ -50,7 +50,7 @@ lint: $(INSTALLED)
 
 # What pyright says of the package itself, with the settings in pyproject.toml; tests/test_types.py is about users' programs.
 types: $(INSTALLED)
-	$(BIN)/python -m pyright --pythonpath $(BIN)/python
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python --threads 2
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -5,6 +5,7 @@ where nodes hold their parents (variables).
 """
 
 from functools import partial
+from typing import Any
 
 from ..dispatch import DTypeError, ShapeError, describe, tree
 from ..dsl.avals import dtype_of, shape_of
@@ -46,7 +47,7 @@ def portion(name, node_of, order, sources, results, required=()):
     for i, key in enumerate(sources):
         inputs.setdefault(key, []).append(i)
     run = ReverseRun(name)
-    run.tape = [None] * len(sources)
+    tape: list[Any] = [None] * len(sources)
     places, needed = {}, set()
     for key in reached:
         node = node_of(key)
@@ -54,10 +55,10 @@ def portion(name, node_of, order, sources, results, required=()):
             needed.add(key)
         node = _moved(node, places, needed) if key in needed else NOWHERE
         if key in inputs:
-            node = _to_inputs(run.tape, node, inputs[key])
-        run.tape.append(node)
-        places[key] = len(run.tape) - 1
-    run.required = [places[key] for key in required if key in needed]
+            node = _to_inputs(tape, node, inputs[key])
+        tape.append(node)
+        places[key] = len(tape) - 1
+    run.tape, run.required = tape, [places[key] for key in required if key in needed]
     run.close()
     return run, [places[key] if key in needed else None for key in results]
 

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from ..dispatch import Array, AxisError, DTypeError, HostArray, LinAlgError, PolyadError, ShapeError, describe, isa
-from ..dispatch.arrays import ArrayMeta
+from ..dispatch import AxisError, DTypeError, HostArray, LinAlgError, PolyadError, ShapeError, describe, isa
+from ..dispatch.arrays import Array, ArrayMeta
 from ..dsl import operations
 from ..dsl.array_libraries import Scalar
 from ..dsl.avals import shape_of

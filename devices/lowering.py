@@ -19,18 +19,18 @@ SIGNS = ("+", "*", "max", "min", "&", "|")
 class Lowering:
     """What code generators know of one operation; see `lowering` for what each fact means."""
 
-    nests: object = None
-    index_map: object = None
+    nests: Any = None
+    index_map: Any = None
     reduce: str | None = None
-    memory: object = None
+    memory: Any = None
     strided: bool = False
-    alias: object = None
+    alias: Any = None
     in_place: bool = False
-    dtypes: object = None
+    dtypes: Any = None
     leader: int | None = None
-    template: object = None
-    passes: object = None
-    stepwise: object = None
+    template: Any = None
+    passes: Any = None
+    stepwise: Any = None
 
     @property
     def of_programs(self):

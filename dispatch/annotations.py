@@ -133,6 +133,22 @@ if TYPE_CHECKING:
 
         def __getattr__(self, name: str, /) -> Any: ...
 
+    class Shaped(Protocol):
+        """What has a shape and a dtype: dense arrays of any library, followed values, array types."""
+
+        @property
+        def shape(self) -> Any: ...
+        @property
+        def dtype(self) -> Any: ...
+
+    class Arithmetic(Protocol):
+        """Numbers, and types of users that behave like them; neither text nor lists, sets and the like."""
+
+        def __sub__(self, other: Any, /) -> Any: ...
+        def __mul__(self, other: Any, /) -> Any: ...
+
+    Operand: TypeAlias = Shaped | Arithmetic
+
     class GenericFunction(Protocol[P, R_co]):
         """What `generic` returns: a function that is chosen by the types of its arguments."""
 

@@ -58,7 +58,7 @@ class Array(Operators, metaclass=ArrayMeta):
         return math.prod(self.shape)
 
 
-class HostArray(metaclass=ArrayMeta):
+class HostArray(Operators, metaclass=ArrayMeta):
     """NumPy arrays, NumPy scalars and Python numbers: what NumPy kernels take. For annotations."""
 
 

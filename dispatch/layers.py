@@ -95,7 +95,7 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
     state: tuple[str, ...] = ()  # the slots that make up the value
     restate: Any = None  # function(self, other): take over the other's slots
     # the slot of the value one layer down, of a kind whose shape and dtype are those of that: they are made here
-    holds: str | None = None
+    holds: Any = None
     only_arrays = False  # whether what it holds is never a Python number, which has no dtype: then they are asked directly
     depth = 0
     classes: Any = None  # per kind: depth -> class

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
@@ -53,9 +53,9 @@ from .declaration_checks import check_c, check_facts, check_known, check_partial
 from .families import FAMILIES
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Concatenate, Literal, TypeAlias
 
-    from ..dispatch.annotations import AnyArray, GenericFunction, P, R_co, T
+    from ..dispatch.annotations import AnyArray, GenericFunction, Operand, P, R_co, T
 
     Partials: TypeAlias = Sequence[Callable[..., Any] | int | None] | None
 
@@ -72,6 +72,13 @@ if TYPE_CHECKING:
         """The decorator: it keeps the parameters of the prototype, whose body may be its docstring."""
 
         def __call__(self, prototype: Callable[P, Any], /) -> Operation[P, AnyArray]: ...
+
+    OnArray: TypeAlias = Callable[Concatenate[Any, P], Any]
+
+    class DeclareOnArray(Protocol):
+        """The same for a prototype whose first parameter is an array or a number."""
+
+        def __call__(self, prototype: OnArray[P], /) -> Operation[Concatenate[Operand, P], AnyArray]: ...
 
 
 KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque")
@@ -257,7 +264,7 @@ def _decorator(kind: str, facts: dict[str, Any]) -> Any:
     return lambda prototype: _declare(prototype, kind, **facts)
 
 
-def elementwise(*, partials: Partials = None, **facts: Any) -> Declare:
+def elementwise(*, partials: Partials = None, **facts: Any) -> DeclareOnArray:
     """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch.
 
     With `c`, an expression in C, it needs no kernel, and is compiled like the library's operations.
@@ -271,17 +278,21 @@ def elementwise(*, partials: Partials = None, **facts: Any) -> Declare:
     return _decorator("elementwise", facts if partials is None else {"partials": partials, **facts})
 
 
-def linear(**facts: Any) -> Declare:
+@overload
+def linear(*, sequence: Literal[True], **facts: Any) -> Declare: ...
+@overload
+def linear(*, sequence: Literal[False] = False, **facts: Any) -> DeclareOnArray: ...
+def linear(**facts: Any) -> Any:
     """Card of an operation linear in its arguments `linear` (None: all): forward by itself, reverse by rule transpose."""
     return _decorator("linear", facts)
 
 
-def bilinear(**facts: Any) -> Declare:
+def bilinear(**facts: Any) -> DeclareOnArray:
     """Card of an operation linear in each of two arguments separately: rule transpose gives both modes."""
     return _decorator("bilinear", {"linear": (0, 1), **facts})
 
 
-def reduction(**facts: Any) -> Declare:
+def reduction(**facts: Any) -> DeclareOnArray:
     """Card of an operation that reduces over `axis` (None, an int or a tuple) with `keepdims`."""
     return _decorator("reduction", facts)
 

@@ -27,7 +27,7 @@ class Dual(Layer):
     def concrete(self):
         return concrete(self.primal)
 
-    target = None  # classmethod(generic, types), put here by targets.py, which is built on this page
+    target: Any = None  # classmethod(generic, types), put here by targets.py, which is built on this page
 
 
 class Unread(Dual):

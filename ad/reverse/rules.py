@@ -1,5 +1,7 @@
 """The reverse rule of an operation: of its card, by the types of the arguments, or from its forward rule, transposed."""
 
+from typing import Any
+
 from ...dispatch import MissingRuleError
 from ...dsl.avals import dtype_of
 from ...dsl.axes import in_lanes
@@ -47,7 +49,7 @@ def reverse_by_type(generic, places):
     return pull
 
 
-def rule_for(generic, i, same_space=False, large=False):
+def rule_for(generic, i, same_space=False, large=False) -> Any:
     """The reverse rule for array i, its result brought to the array's space unless it is there already. large: for large
     arrays."""
     rule = vjp_rule(generic, i, large, matches=not same_space)

@@ -7,6 +7,7 @@ differentiated and traced itself.
 """
 
 from functools import partial
+from typing import Any
 
 from numpy import float64, ndarray
 
@@ -43,7 +44,7 @@ class Reverse(Layer):
     def made_as(self, other, alike):
         return same_node(self.run.tape, self.index, other.index, alike) and alike(self.value, other.value)
 
-    target = None  # classmethod(generic, types), put here by targets.py, which is built on this page
+    target: Any = None  # classmethod(generic, types), put here by targets.py, which is built on this page
 
 
 def several_values(cls, r, y, followed=None, keep=lambda part: part):
@@ -77,7 +78,8 @@ class ReverseRun(Run):
 
     def __init__(self, name):
         super().__init__(name)
-        self.tape, self.tangents = [], False  # tangents: whether those alone are asked for, of the inputs' cotangents
+        self.tape: Any = []  # of nodes
+        self.tangents = False  # whether those alone are asked for, of the inputs' cotangents
         self.append = watched(self.tape) if watching.get() else self.tape.append
         self.origins = None  # place on the tape -> where the node comes from, while calls are watched
         if watchers:

@@ -1,5 +1,7 @@
 """The walk back over a tape: from the cotangents of results to those of the inputs."""
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Layer, innermost_run, isa, open_runs, watchers
@@ -17,7 +19,8 @@ FEW = 4096  # elements, up to which a reduction costs more for the call than for
 def walk(run, tape, seeds, inputs):
     """Cotangents of the inputs, the first nodes, from pairs (place, cotangent); None where an input has none. tape: that of the
     run, or another view of it."""
-    cts, own = [None] * len(tape), Own()
+    cts: list[Any] = [None] * len(tape)
+    own = Own()
     if run.tangents:
         own.tangents = inputs
     last = -1

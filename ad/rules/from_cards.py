@@ -5,6 +5,7 @@ them; no operation is known here by name.
 """
 
 from functools import partial
+from typing import Any
 
 from ...dispatch import Layer, MissingRuleError, check_runs, describe, snapshot
 from ...dsl.ops.create import zeros_like
@@ -91,7 +92,7 @@ def _jvp_linear(generic):
     return jvp
 
 
-def vjp_rule(generic, i, large=False, matches=False):
+def vjp_rule(generic, i, large=False, matches=False) -> Any:
     """The reverse rule of an operation for its array i, or None if the card has only a forward rule. large: of arrays that may
     be large, whose memory is used again; matches: with its result brought to the array's space."""
     card, rule = generic.card, _listed(generic, i)

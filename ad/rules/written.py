@@ -8,10 +8,11 @@ import functools
 import itertools
 import linecache
 from textwrap import indent
+from typing import Any
 
 SIZE = "({0}.size if type({0}) is ndarray else 0 if type({0}) is float64 else elements({0}))"  # the last alone is slower
 FEW = 4  # arrays that have a name each; of more there is a list
-SPACE = {"__name__": __name__}  # what texts may name beside what they are made for; formulas.py and others add to it
+SPACE: dict[str, Any] = {"__name__": __name__}  # what any text may name; formulas.py and others add to it
 
 
 def written(title, source, **names):
@@ -41,7 +42,7 @@ def _file(title, text):
     for n in itertools.count(1):
         file = f"<generic {title}>" if n == 1 else f"<generic {title} ({n})>"
         known = linecache.cache.setdefault(file, (len(text), None, lines, file))
-        if known[2] == lines:
+        if known[2:3] == (lines,):
             return file
 
 

@@ -53,7 +53,7 @@ class VariableRun(ReverseRun):
     """The run that variables belong to, of depth 0 that is never entered nor left."""
 
     __slots__ = ("local", "watched")
-    kind = None  # Variable, below
+    kind: Any = None  # Variable, put here by variables.py
 
     def __init__(self):
         super().__init__("variables")

@@ -109,7 +109,7 @@ def _made(op, addresses, types):
 
 def numpy_function(number):
     """The address of a function of NumPy's C interface for ufuncs. Raises Unsupported where it is another than we know."""
-    from numpy._core import _multiarray_umath
+    from numpy._core import _multiarray_umath  # pyright: ignore[reportAttributeAccessIssue]  # compiled, without a stub
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

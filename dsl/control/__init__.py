@@ -12,5 +12,5 @@ from .loops import fori_loop, kept_while, while_loop
 from .scan import kept_scan, map, scan
 
 __all__ = [
-    "associative_scan", "call", "cond", "fori_loop", "kept_scan", "kept_while", "lanes", "map", "scan", "switch", "while_loop",
+    "associative_scan", "call", "cond", "fori_loop", "kept_scan", "kept_while", "map", "scan", "switch", "while_loop",
 ]  # fmt: skip

@@ -27,7 +27,7 @@ class Facts:
     def __init__(self):
         self.reads, self.chains, self.names, self.imports, self.stored = {}, [], {}, [], set()
         self.whole = self.guarded = False
-        self.unknown = None
+        self.unknown: str | None = None
 
 
 @functools.lru_cache(1024)

@@ -2,10 +2,12 @@
 
 import builtins
 import sys
+from typing import Any, cast
 
 import numpy as np
 
-from ...dispatch import Array, ConcreteValueError, Container, Layer, ShapeError, describe, snapshot
+from ...dispatch import ConcreteValueError, Container, Layer, ShapeError, describe, snapshot
+from ...dispatch.arrays import Array
 from ...dispatch.containers import densified
 from ...dispatch.errors import MethodError
 from ..array_libraries import host_copy
@@ -238,66 +240,68 @@ BUFFERS = "make an array that it is written into (b[0] = x) with polyad.zeros(sh
 
 def install_operators():
     """Give `Array` the operators and methods, and `Layer` the conversions that Python asks for."""
+    classes = (Array, Layer, Container)  # which say to type checkers, in dispatch/annotations.py, what they are given here
+    array, layer, container = cast("tuple[Any, Any, Any]", classes)
     for name, op in BINARY.items():
-        setattr(Array, f"__{name}__", _operator(op))
-        setattr(Layer, f"__{name}__", op)
-        setattr(Array, f"__r{name}__", _reflected(op))
+        setattr(array, f"__{name}__", _operator(op))
+        setattr(layer, f"__{name}__", op)
+        setattr(array, f"__r{name}__", _reflected(op))
         if name != "divmod":
-            setattr(Layer, f"__i{name}__", assignment.in_place(op, f"{SYMBOLS[name]}="))
-    Layer.__pow__ = _to_the_power
+            setattr(layer, f"__i{name}__", assignment.in_place(op, f"{SYMBOLS[name]}="))
+    layer.__pow__ = _to_the_power
     for name, op in COMPARE.items():
-        setattr(Array, f"__{name}__", op)
+        setattr(array, f"__{name}__", op)
     for name, op in {f"__{n}__": op for n, op in UNARY.items()}.items():
-        setattr(Array, name, op)
+        setattr(array, name, op)
     for name, op in METHODS.items():
-        setattr(Array, name, op)
-    Array.reshape, Array.transpose, Array.copy = _reshape, _transpose, _copy
-    Array.__round__ = signs.round
-    Layer.__round__, Layer.__trunc__ = _round, _int
-    Layer.__floor__, Layer.__ceil__ = [lambda self, name=name: int(operations[name](self)) for name in ("floor", "ceil")]
-    Layer.__copy__, Layer.__deepcopy__ = _copy, lambda self, memo: _copy(self)
+        setattr(array, name, op)
+    array.reshape, array.transpose, array.copy = _reshape, _transpose, _copy
+    array.__round__ = signs.round
+    layer.__round__, layer.__trunc__ = _round, _int
+    layer.__floor__, layer.__ceil__ = [lambda self, name=name: int(operations[name](self)) for name in ("floor", "ceil")]
+    layer.__copy__, layer.__deepcopy__ = _copy, lambda self, memo: _copy(self)
     for name in BY_NAME:
-        if name in operations and not hasattr(Array, name):
-            setattr(Array, name, operations[name])
+        if name in operations and not hasattr(array, name):
+            setattr(array, name, operations[name])
     array_methods.install_methods(METHODS | {name: operations[name] for name in BY_NAME if name in operations})
     for name, method in in_place.METHODS.items():
-        setattr(Layer, name, method)
-    Array.__setitem__ = assignment.setitem
+        setattr(layer, name, method)
+    array.__setitem__ = assignment.setitem
     views.install_views()
-    Array.conj = Array.conjugate = _conj
-    Array.flatten = _flatten
-    Array.__getitem__ = indexing.getitem
-    for kind in (Container, Layer):  # each by itself, as layers alone do not show them
+    array.conj = array.conjugate = _conj
+    array.flatten = _flatten
+    array.__getitem__ = indexing.getitem
+    for kind in (container, layer):  # each by itself, as layers alone do not show them
         kind.__contains__, kind.__iter__ = _contains, _iterate
-    Container.__len__, Layer.__len__ = _length, property(_length_of_layer)
-    Array.__array_priority__ = 1000
-    Array.__hash__ = object.__hash__
-    Array.T = property(lambda self: shape.transpose(self), doc="The array with its axes reversed.")
-    Array.mT = property(shape.matrix_transpose, doc="The array with its last two axes exchanged.")
-    Array.real = property(lambda self: complex.real(self), assignment.set_part(complex.real), doc="Real part.")
-    Array.imag = property(lambda self: complex.imag(self), assignment.set_part(complex.imag), doc="Imaginary part.")
-    Array.__array_namespace__ = _namespace
-    Array.at = property(at.at, doc="`x.at[i].set(v)`: a copy changed at an index.")
-    _install_conversions()
+    container.__len__, layer.__len__ = _length, property(_length_of_layer)
+    array.__array_priority__ = 1000
+    array.__hash__ = object.__hash__
+    array.T = property(lambda self: shape.transpose(self), doc="The array with its axes reversed.")
+    array.mT = property(shape.matrix_transpose, doc="The array with its last two axes exchanged.")
+    array.real = property(lambda self: complex.real(self), assignment.set_part(complex.real), doc="Real part.")
+    array.imag = property(lambda self: complex.imag(self), assignment.set_part(complex.imag), doc="Imaginary part.")
+    array.__array_namespace__ = _namespace
+    array.at = property(at.at, doc="`x.at[i].set(v)`: a copy changed at an index.")
+    _install_conversions(layer, container)
 
 
-def _install_conversions():
+def _install_conversions(layer, container):
     keep = (
         "stay inside the transformation with polyad's operations or NumPy's (np.sin, not math.sin), cut it off with "
         f"polyad.stop_gradient, or {BUFFERS}"
     )
-    Layer.__bool__, Layer.__index__, Layer.__format__ = _truth, _index, _format
-    Layer.__int__, Layer.__hash__ = _int, _hash
-    Layer._text, Layer.__str__ = _text, lambda self: self._text(str)
+    layer.__bool__, layer.__index__, layer.__format__ = _truth, _index, _format
+    layer.__int__, layer.__hash__ = _int, _hash
+    layer._text, layer.__str__ = _text, lambda self: self._text(str)
     asked = {"__float__": "float()", "__complex__": "complex()", "item": ".item()", "tolist": ".tolist()"}
     for name, what in asked.items():
-        setattr(Layer, name, array_methods.taken_out(name, what, keep))
-    Layer.__array__ = array_methods.taken_out("__array__", "a NumPy array", _instead_of_array)
-    Layer.__dlpack__ = array_methods.taken_out("__dlpack__", "DLPack export", keep)
-    Container.__bool__ = _truth_of_container
+        setattr(layer, name, array_methods.taken_out(name, what, keep))
+    layer.__array__ = array_methods.taken_out("__array__", "a NumPy array", _instead_of_array)
+    layer.__dlpack__ = array_methods.taken_out("__dlpack__", "DLPack export", keep)
+    container.__bool__ = _truth_of_container
     for kind in (float, builtins.complex, int):
-        setattr(Container, f"__{kind.__name__}__", _number_of_container(kind))
-    Container.__array__ = _dense_array
+        setattr(container, f"__{kind.__name__}__", _number_of_container(kind))
+    container.__array__ = _dense_array
 
 
 def _instead_of_array():

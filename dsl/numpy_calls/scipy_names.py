@@ -11,7 +11,7 @@ from ...dispatch.callers import is_library
 from ..card import operations
 
 OTHERWISE = {"cho_factor": "polyad.linalg.cholesky and polyad.linalg.cho_solve", "lu_factor": "polyad.linalg.lu"}
-LANGUAGE = __package__.rpartition(".")[0]  # polyad.dsl
+LANGUAGE = __name__.rsplit(".", 2)[0]  # polyad.dsl
 HOMES = ("linalg", "fft", "random")
 
 

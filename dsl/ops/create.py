@@ -202,10 +202,9 @@ def asarray(x: Any, /, dtype: Any = None, device: Any = None, copy: bool | None 
     copy in any case, False to refuse one (ValueError), None for one where it is needed.
     Raises DTypeError for what would be an array of objects.
     """
-    if isinstance(x, (list, tuple)):
-        example = _array_within(x)
-        if example is not None:
-            x = stack(_parts_like(x, example))
+    example = _array_within(x) if isa(x, (list, tuple)) else None
+    if example is not None:
+        x = stack(_parts_like(x, example))
     if _is_library_array(x) and dtype_of(x).kind in "biufc":
         y = x if dtype is None or dtype_of(x) == np.dtype(dtype) else _whole(astype(x, dtype=np.dtype(dtype)))
         y = _on_device(y, device)

@@ -202,7 +202,7 @@ def cov(x, /, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweight
         total = sum(weights)
         center = expand_dims(divide(sum(multiply(x, weights), axis=1), total), 1)
         freedom = total
-    if aweights is not None and ddof:
+    if weights is not None and aweights is not None and ddof:
         ddof = multiply(ddof, divide(sum(multiply(weights, a)), total))
     x = subtract(x, center)
     scaled = x if weights is None else multiply(x, weights)

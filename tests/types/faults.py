@@ -17,6 +17,9 @@ def doubled(x: pa.Array) -> pa.Array:
 
 
 pa.sin(x, x)  # one argument
+pa.sin("text")  # of arrays and numbers
+pa.sum([1.0, 2.0])  # a list is neither
+pa.add(None, x)  # nor is this
 pa.sinus(x)  # no such operation
 pa.sum(x, axes=0)  # no such parameter
 value, slope, rest = pa.value_and_grad(loss)(x)  # a pair

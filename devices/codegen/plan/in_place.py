@@ -17,7 +17,9 @@ def chains(equations, outputs, graph):
             readers.setdefault(v, []).append(k)
     found, kept = {}, set()  # last Var of a chain -> the chain
     for k, e in enumerate(equations):
-        x = e.inputs[0] if record(e).in_place and e not in graph.in_place else None
+        if not record(e).in_place or e in graph.in_place:
+            continue
+        x = e.inputs[0]
         if x not in place or x in outputs or x in graph.buffers or x in graph.literals or UNKNOWN in x.aval.shape:
             continue
         shared = [equations[i] for i in (place[x], *readers[x]) if aliases(equations[i])]
