@@ -121,7 +121,7 @@ def value_and_grad(
 
 
 def both(name, f, args, kwargs, argnums: Any = 0, has_aux=False, allow_int=False) -> Any:
-    """What `value_and_grad` gives at these arguments; a function if f gives one. name: of the transformation, for errors."""
+    """Return what `value_and_grad` gives at these arguments; a function if f gives one. name: of the transformation."""
     function, positions, several = selected(name, f, args, kwargs, argnums)
     result = record(name, function, positions, list(map(args.__getitem__, positions)), has_aux, allow_int)
     if result is None:

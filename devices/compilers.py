@@ -47,7 +47,7 @@ def compiler_version(words):
 
 @functools.cache
 def processor():
-    """What distinguishes this processor for compilers: its features."""
+    """Return what distinguishes this processor for compilers: its features."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith(("flags", "Features")))

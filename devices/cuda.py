@@ -96,7 +96,7 @@ def place_on_cuda(x: HostArray, device: Device[CUDA], /):
 
 # ---------------------------------------------------------------------- the devices
 def count():
-    """How many CUDA devices CuPy can use; raises what CuPy raises without a driver, or ImportError."""
+    """Count the CUDA devices that CuPy can use. Raises what CuPy raises without a driver, or ImportError."""
     import cupy  # pyright: ignore[reportMissingImports]
 
     return cupy.cuda.runtime.getDeviceCount()

@@ -62,7 +62,7 @@ def kernel(op, function, library, raw=None):
 
 
 def holds_objects(y, args):
-    """Whether a result or an argument is an array of objects, text or dates (a comparison of them is boolean)."""
+    """Return whether a result or an argument is an array of objects, text or dates (a comparison of them is boolean)."""
     for x in (y, *args):
         try:
             if x.dtype.kind in NO_NUMBERS:

@@ -17,7 +17,7 @@ SIGNS = ("+", "*", "max", "min", "&", "|")
 
 @dataclass
 class Lowering:
-    """What code generators know of one operation; see `lowering` for what each fact means."""
+    """The facts that code generators know of one operation; `lowering` says what each of them means."""
 
     nests: Any = None
     index_map: Any = None
@@ -34,7 +34,7 @@ class Lowering:
 
     @property
     def of_programs(self):
-        """Whether it is an operation on programs, such as a loop."""
+        """Return whether it is an operation on programs, such as a loop."""
         return self.passes is not None
 
 

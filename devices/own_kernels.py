@@ -81,7 +81,7 @@ def _number(op, name, value):
 
 
 def _once(op, params, what, make):
-    """What is made of an operation's C with these parameters, once for all threads."""
+    """Return what is made of an operation's C with these parameters, once for all threads."""
     key = repr(op.card.c), tuple(sorted(params.items())), what
     with _lock:
         known = _made.setdefault(op.generic, {})

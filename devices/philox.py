@@ -12,7 +12,7 @@ from ..dsl.ops.random_bits import check_key
 WORD = np.uint64
 MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)  # of the key from round to round
-LOW, HALF = WORD(0xFFFFFFFF), WORD(32)
+LOW, HALF_BITS = WORD(0xFFFFFFFF), WORD(32)
 FEW_WORDS = 2048  # per key, from which NumPy's own loop is faster than ten rounds over whole arrays
 
 
@@ -39,20 +39,20 @@ def rounds(xp, c, k0, k1):
     for i in range(10):
         if i:
             k0, k1 = k0 + WORD(STEPS[0]), k1 + WORD(STEPS[1])
-        (high0, low0), (high1, low1) = product(c[0], MULTIPLIERS[0]), product(c[2], MULTIPLIERS[1])
+        (high0, low0), (high1, low1) = wide_product(c[0], MULTIPLIERS[0]), wide_product(c[2], MULTIPLIERS[1])
         c = [xp.bitwise_xor(xp.bitwise_xor(high1, c[1]), k0), low1,
              xp.bitwise_xor(xp.bitwise_xor(high0, c[3]), k1), low0]  # fmt: skip
     return c
 
 
-def product(x, m):
+def wide_product(x, m):
     """High and low word of the 128-bit product of x with a number, from products of their halves."""
-    x0, x1 = x & LOW, x >> HALF
+    x0, x1 = x & LOW, x >> HALF_BITS
     m0, m1 = WORD(m & 0xFFFFFFFF), WORD(m >> 32)
     low, mixed = x0 * m0, x1 * m0
-    mixed = mixed + (low >> HALF)
+    mixed = mixed + (low >> HALF_BITS)
     middle = x0 * m1 + (mixed & LOW)
-    return x1 * m1 + (mixed >> HALF) + (middle >> HALF), x * WORD(m)
+    return x1 * m1 + (mixed >> HALF_BITS) + (middle >> HALF_BITS), x * WORD(m)
 
 
 def numpy_random_bits():

@@ -13,12 +13,12 @@ from ..dsl import operations
 
 
 def _plain(*values):
-    """Whether parameters are numbers and NumPy arrays, or left out."""
+    """Return whether parameters are numbers and NumPy arrays, or left out."""
     return all(v is None or isa(v, (numbers.Number, np.generic)) or type(v) is np.ndarray for v in values)
 
 
 def _elsewhere(value):
-    """Whether a parameter is an array that NumPy would hand back to the operation."""
+    """Return whether a parameter is an array that NumPy would hand back to the operation."""
     return not (_plain(value) or isinstance(value, (list, tuple, slice)))
 
 

@@ -46,11 +46,11 @@ class Standby:
 
     @property
     def waits(self):
-        """Whether it can still be given something to compile."""
+        """Return whether it can still be given something to compile."""
         return self in _waiting and self.process.poll() is None
 
     def compile(self, text, target):
-        """Whether it made the library of this C at the path `target`. What it says against it is not kept."""
+        """Make the library of this C at the path `target` and return whether that worked. Complaints are not kept."""
         if not self._taken():
             return False
         try:
@@ -70,7 +70,7 @@ class Standby:
             self._close()
 
     def _taken(self):
-        """Whether it waited; from now on it does not."""
+        """Return whether it waited; from now on it does not."""
         try:
             _waiting.remove(self)  # in one step: for one of several threads
         except KeyError:
@@ -88,7 +88,7 @@ class Standby:
 
 
 def can_wait(words):
-    """Whether a command is a compiler that reads its input once, when it comes: gcc or clang itself, which keep no results."""
+    """Return whether a command is a compiler that reads its input once, when it comes: gcc or clang itself."""
     found = shutil.which(words[0]) if len(words) == 1 and shutil.which("timeout") else None
     return found is not None and re.search(r"[/-](gcc|clang)(-[\d.]+)?$", os.path.realpath(found)) is not None
 

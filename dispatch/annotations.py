@@ -30,7 +30,7 @@ R_co = TypeVar("R_co", covariant=True)
 if TYPE_CHECKING:
 
     class Operators:
-        """What `dsl` installs on `Array`: the operators and methods of layer values and of array types."""
+        """The operators and methods that `dsl` installs on `Array`: those of layer values and of array types."""
 
         shape: Any
         dtype: Any
@@ -134,7 +134,7 @@ if TYPE_CHECKING:
         def __getattr__(self, name: str, /) -> Any: ...
 
     class Shaped(Protocol):
-        """What has a shape and a dtype: dense arrays of any library, followed values, array types."""
+        """Values with a shape and a dtype: dense arrays of any library, followed values, array types."""
 
         @property
         def shape(self) -> Any: ...
@@ -150,7 +150,7 @@ if TYPE_CHECKING:
     Operand: TypeAlias = Shaped | Arithmetic
 
     class GenericFunction(Protocol[P, R_co]):
-        """What `generic` returns: a function that is chosen by the types of its arguments."""
+        """A function that is chosen by the types of its arguments, as `generic` returns it."""
 
         __name__: str
         __qualname__: str

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     Partials: TypeAlias = Sequence[Callable[..., Any] | int | None] | None
 
     class Operation(GenericFunction[P, R_co], Protocol[P, R_co]):
-        """What a declaration makes of its prototype."""
+        """A function as a declaration makes it of its prototype."""
 
         card: Card
         jvp: RuleTable
@@ -86,7 +86,7 @@ KINDS = ("elementwise", "linear", "bilinear", "reduction", "composite", "opaque"
 
 @dataclass
 class Card:
-    """What is known about one operation.
+    """The facts about one operation.
 
     kind: one of KINDS. partials: per array argument a function (y, *xs) -> derivative, 1, -1, or None for an argument
     without derivative; `differentiable=False` says it of all. singular: a partial can be infinite, so that a zero (co)tangent
@@ -133,7 +133,7 @@ class Card:
     lowering: object = None
 
     def acts(self, params):
-        """Whether a call with these parameters has an effect: its own, or that of a program among the parameters."""
+        """Return whether a call with these parameters has an effect: its own, or that of a program among the parameters."""
         own = self.effect(params) if callable(self.effect) else self.effect
         return own or any(p.acts for value in params.values() for p in programs_in(value))
 

@@ -49,7 +49,7 @@ class Fold:
             made.index = places[x.index]
             return made
 
-        return tree.map(lambda leaf: replaced(leaf, renamed), y)
+        return tree.map(lambda leaf: with_parts_replaced(leaf, renamed), y)
 
     def _results(self, y, new):
         """The values on this record in y for whose place `new(place)` holds: one for each place."""
@@ -203,13 +203,13 @@ def _of(x, kind, run):
 
 def without(x, keeping):
     """x without the values of a keeping run that it is made of."""
-    return x if keeping is None else replaced(x, lambda part: part.value if _of(part, Kept, keeping) else None)
+    return x if keeping is None else with_parts_replaced(x, lambda part: part.value if _of(part, Kept, keeping) else None)
 
 
-def replaced(x, change):
+def with_parts_replaced(x, change):
     """x with parts of it, down the layers, replaced by `change(part)` where that is not None."""
     if not isinstance(x, Layer):
         return x
     new = change(x)
     y = x if new is None else new
-    return y.remade(lambda part: replaced(part, change)) if isinstance(y, Layer) else y
+    return y.remade(lambda part: with_parts_replaced(part, change)) if isinstance(y, Layer) else y

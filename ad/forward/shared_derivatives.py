@@ -16,7 +16,7 @@ LARGE = 4096  # elements, from which on a function costs more than looking its v
 
 
 def shares(generic):
-    """Whether an operation is a function of one array that is given by its slope, and costs more than a product."""
+    """Return whether an operation is a function of one array that is given by its slope, and costs more than a product."""
     card = generic.card
     if not _calls(card.c):
         return False
@@ -25,7 +25,7 @@ def shares(generic):
 
 
 def _calls(expression):
-    """Whether an operation's C expression for real numbers calls a function; also if it has none."""
+    """Return whether an operation's C expression for real numbers calls a function; true also if it has none."""
     if isinstance(expression, dict):
         expression = next((text for kinds, text in expression.items() if "f" in kinds), None)
     return expression is None or "(" in expression

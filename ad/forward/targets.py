@@ -15,12 +15,12 @@ from ..rules.buffer_reuse import computed
 from ..rules.formulas import tangent
 from ..rules.from_cards import differentiable, unfollowed
 from ..rules.projection import match_tangent
-from ..rules.written import FEW, SIZE, SPACE, Names, written
+from ..rules.written import MAX_NAMED, SIZE, SPACE, Names, written
 from .duals import Dual, unread
 from .rules import forward_rule
 from .shared_derivatives import shares, sharing
 
-PLAIN = ("elementwise", "linear", "reduction", "bilinear")  # kinds of operations with one result
+ONE_RESULT = ("elementwise", "linear", "reduction", "bilinear")  # kinds of operations with one result
 
 
 def target(cls, generic, types):
@@ -47,7 +47,7 @@ Dual.target = classmethod(target)
 def _formula(generic, mine):
     """(text of the tangent, what it names) for arrays at these places; None where there is no formula."""
     card, made = generic.card, {}
-    if generic.dense_rules or card.kind not in PLAIN or card.collective or len(mine) > FEW:
+    if generic.dense_rules or card.kind not in ONE_RESULT or card.collective or len(mine) > MAX_NAMED:
         return None
     names = Names(generic, len(mine)).below(mine)
     text = tangent(generic, [f"t{i}" if m else None for i, m in enumerate(mine)], "y", names, made)

@@ -104,7 +104,7 @@ class Selection:
 
 
 def _plain(ct, xs):
-    """Whether a cotangent and the arguments are NumPy's, on no layer and no device, and of one dtype."""
+    """Return whether a cotangent and the arguments are NumPy's, on no layer and no device, and of one dtype."""
     if type(ct) is not np.ndarray and not isa(ct, np.generic):
         return False
     for x in xs:
@@ -114,7 +114,7 @@ def _plain(ct, xs):
 
 
 def _same_space(known, x, ct):
-    """Whether a cotangent so far is one of x's shape and dtype, as is a part of another."""
+    """Return whether a cotangent so far has x's shape and dtype, as has a part of another."""
     return known.variable.aval == aval_of(x) and ct.dtype == known.dtype
 
 

@@ -21,7 +21,7 @@ class Lasting(Reverse):
 
     @property
     def followed(self):
-        """Whether operations on the value are recorded."""
+        """Return whether operations on the value are recorded."""
         return not self.run.closed
 
     def __repr__(self):

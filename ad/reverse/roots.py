@@ -48,7 +48,7 @@ def keeping_roots(cls, generic, whose, make):
 
 
 def same_rule(a, b):
-    """Whether the rules of two nodes of a tape are the same, parameters included."""
+    """Return whether the rules of two nodes of a tape are the same, parameters included."""
     a, b = getattr(a, "__wrapped__", a), getattr(b, "__wrapped__", b)  # under debug_mutation
     if a is b:
         return True
@@ -62,7 +62,7 @@ def same_rule(a, b):
 
 
 def same_node(tape, i, j, alike):
-    """Whether the nodes at two places of a tape are of values that were made alike."""
+    """Return whether the nodes at two places of a tape are of values that were made alike."""
     if i == j:
         return True
     if tape[i] is None or tape[j] is None:  # inputs

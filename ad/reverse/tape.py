@@ -22,7 +22,7 @@ from .provenance import noting, watched_walk
 from .roots import same_node
 from .walk import walk
 
-PLAIN = frozenset((float64, ndarray))
+PLAIN_TYPES = frozenset((float64, ndarray))
 
 
 class Reverse(Layer):
@@ -63,8 +63,8 @@ def several_values(cls, r, y, followed=None, keep=lambda part: part):
 
 
 def refuse(name, place, node):
-    """What a run that has ended appends nodes with: it says where that was, without the tape. A stored method of the run would
-    make a cycle, and the tape's arrays would wait for the garbage collector."""
+    """Refuse a node for a run that has ended: its `append` from then on, which knows its place, not the tape. A stored method
+    of the run would make a cycle, and the tape's arrays would wait for the garbage collector."""
     ended = Run.__new__(Run)
     ended.name, ended.place = name, place
     raise ended.leaked()
@@ -123,7 +123,7 @@ class ReverseRun(Run):
         if x.run is not self:
             raise self.foreign(x.run)
         value = x.value
-        return value if type(value) in PLAIN else snapshot(value), x.index
+        return value if type(value) in PLAIN_TYPES else snapshot(value), x.index
 
     def walk_back(self, seeds, inputs):
         """Cotangents of the inputs, from those of results; None where an input has none.

@@ -13,7 +13,7 @@ from ..rules.nan_safe import Once, carefully, may_repeat
 from ..rules.ownership import Own
 from ..rules.residuals import parts_of, total
 
-FEW = 4096  # elements, up to which a reduction costs more for the call than for the data
+FEW_ELEMENTS = 4096  # elements, up to which a reduction costs more for the call than for the data
 
 
 def walk(run, tape, seeds, inputs):
@@ -82,7 +82,7 @@ def nan_safe_walk(walk, again):
 
 
 def _has_nan(x):
-    """Whether a cotangent, a value of layers too, has NaN somewhere; a trace does not ask."""
+    """Return whether a cotangent, a value of layers too, has NaN somewhere; a trace does not ask."""
     kind = type(x)
     if kind is np.float64:
         return x != x
@@ -90,7 +90,7 @@ def _has_nan(x):
         if not x.size:
             return False
         # NaN if there is one, in one pass without a temporary; of few elements the first way takes a third of the time
-        least = x.item(x.argmin()) if x.size < FEW else np.minimum.reduce(x, axis=None)
+        least = x.item(x.argmin()) if x.size < FEW_ELEMENTS else np.minimum.reduce(x, axis=None)
         return bool(least != least)
     if isinstance(x, Traced):
         return False

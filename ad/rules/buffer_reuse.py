@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .ownership import COUNTS, count, writeable
+from .ownership import COUNTS, references, writeable
 
 LEAST = 1 << 18  # bytes; below, a call costs more than its memory
 REACH = 12  # arrays that are looked at, those made last first: they are the ones that are left first
@@ -73,12 +73,12 @@ class Store:
 
 
 def _unused(x, key):
-    """Whether x is held by the store and this call alone, and is as it was made."""
+    """Return whether x is held by the store and this call alone, and is as it was made."""
     return _references(x) == _OF_STORED and writeable(x) and (x.shape, x.dtype) == key and x.flags.c_contiguous
 
 
 def _references(x):
-    return count(x)
+    return references(x)
 
 
 def _of_stored():
@@ -116,8 +116,8 @@ def _store():
     return None if store is None or store.ended else store
 
 
-def stored(x):
-    """How often the store holds an array: 1 or 0."""
+def times_stored(x):
+    """Count how often the store holds an array: 1 or 0."""
     store = _store()
     return int(store is not None and id(x) in store.ids)
 
@@ -166,8 +166,8 @@ def _model(xs):
 
 @functools.cache
 def _keeps(kernel, dtype, count):
-    """Whether a function acts on each element by itself, a ufunc without axes of its own, and its result has the dtype of its
-    arguments."""
+    """Return whether a function acts on each element by itself, a ufunc without axes of its own, and its result has the dtype
+    of its arguments."""
     if not isinstance(kernel, np.ufunc) or kernel.signature is not None or kernel.nout != 1 or kernel.nin != count:
         return False
     return kernel(*[np.empty(0, dtype)] * count).dtype is dtype

@@ -65,7 +65,7 @@ def forward_typed(generic, args):
 
 
 def implementation(generic, args):
-    """What runs for dense arrays like these: a function of other operations, which is differentiated itself."""
+    """Find what runs for dense arrays like these: a function of other operations, which is differentiated itself."""
     xs = plain(args)
     slot = lookup(generic, tuple(map(type, xs)))
     if slot is None:
@@ -74,7 +74,7 @@ def implementation(generic, args):
 
 
 def one_each(found, xs, name):
-    """What a reverse rule returned, as one entry for each array. Raises MissingRuleError."""
+    """Bring what a reverse rule returned to one entry for each array. Raises MissingRuleError."""
     if found is None or found is NoTangent:
         return (None,) * len(xs)
     if type(found) in (tuple, list) and len(found) == len(xs):

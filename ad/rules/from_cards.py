@@ -11,11 +11,11 @@ from ...dispatch import Layer, MissingRuleError, check_runs, describe, snapshot
 from ...dsl.ops.create import zeros_like
 from .formulas import entry, tangent, term
 from .projection import match_cotangent
-from .written import FEW, Names, written
+from .written import MAX_NAMED, Names, written
 
 
 def differentiable(generic):
-    """Whether the card admits derivatives at all."""
+    """Return whether the card admits derivatives at all."""
     return generic.card.differentiable
 
 
@@ -102,7 +102,7 @@ def vjp_rule(generic, i, large=False, matches=False) -> Any:
         return nothing
     if rule is not None and not matches:
         return rule
-    names, made = Names(generic, FEW + i + 1 if generic.arity is None else generic.arity), {}
+    names, made = Names(generic, MAX_NAMED + i + 1 if generic.arity is None else generic.arity), {}
     if rule is None:
         text = term(generic, i, "ct", "y", names, made, large)
     else:
@@ -155,18 +155,18 @@ def joint_rule(generic, places):
 
 
 def has_forward(generic):
-    """Whether the card has or implies a forward rule."""
+    """Return whether the card has or implies a forward rule."""
     card = generic.card
     return "jvp" in card.rules or card.partials is not None or card.linear is not None or card.kind in ("linear", "bilinear")
 
 
 def has_reverse(generic):
-    """Whether the card has a reverse rule of its own, or partials."""
+    """Return whether the card has a reverse rule of its own, or partials."""
     return generic.card.partials is not None or not {"vjp", "vjp_all", "transpose"}.isdisjoint(generic.card.rules)
 
 
 def reads_values(generic, i):
-    """Whether the reverse rule for array i reads numbers of the arguments or the result, not only shapes and dtypes."""
+    """Return whether the reverse rule for array i reads numbers of the arguments or the result, not only shapes and dtypes."""
     card = generic.card
     if card.partials is not None and i < len(card.partials):
         return card.partials[i] not in (1, -1)

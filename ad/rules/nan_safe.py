@@ -26,7 +26,7 @@ class Product:
 
     @property
     def masks(self):
-        """Whether rules mask zero cotangents here."""
+        """Return whether rules mask zero cotangents here."""
         return _masking.get()
 
     @contextmanager
@@ -56,7 +56,7 @@ may_repeat = ContextVar("polyad_walk_may_repeat", default=None)  # () -> whether
 
 
 class Once(BaseException):
-    """What comes next on a walk must happen once: the walk begins again, as the careful one."""
+    """A walk that may be repeated met what must happen once: it begins again, as the careful one."""
 
 
 def walk_once():
@@ -67,6 +67,6 @@ def walk_once():
 
 
 def carefully(walk):
-    """What `walk()`, a walk back, gives where rules mask zero cotangents."""
+    """Return what `walk()`, a walk back, gives where rules mask zero cotangents."""
     with product.masking():
         return walk()

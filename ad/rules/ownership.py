@@ -6,11 +6,11 @@ import weakref
 import numpy as np
 
 COUNTS = hasattr(sys, "getrefcount")
-count = sys.getrefcount if COUNTS else lambda x: -1
+references = sys.getrefcount if COUNTS else lambda x: -1
 
 
 def _of_argument(x):
-    return count(x)
+    return references(x)
 
 
 def _of_variable():
@@ -25,7 +25,7 @@ BY_CALLER = _of_variable() if COUNTS else -100  # only a variable of the functio
 
 
 class Own(dict):
-    """What a walk back made itself and may write to: place -> cotangent.
+    """The cotangents that a walk back made itself and may write to, by place.
 
     tangents: of so many places, the first ones, the cotangents' tangents alone are asked for; the numbers may be anything.
     """
@@ -34,6 +34,6 @@ class Own(dict):
 
 
 def writeable(x):
-    """Whether an array has memory of its own that may be written to; not if it is in a cache that does not hold it."""
+    """Return whether an array has memory of its own that may be written to; not if it is in a cache that does not hold it."""
     flags = x.flags
     return flags.owndata and flags.writeable and not weakref.getweakrefcount(x)

@@ -9,9 +9,9 @@ import numpy as np
 from ...dispatch import isa
 from ...dsl import broadcast_to, multiply
 from ...dsl.ops.arithmetic import masked_product
-from .buffer_reuse import computed, stored
+from .buffer_reuse import computed, times_stored
 from .nan_safe import product
-from .ownership import ALONE, BY_CALLER, count, writeable
+from .ownership import ALONE, BY_CALLER, references, writeable
 from .residuals import LARGE, elements, parts_of
 
 BLOCK = 1 << 14  # elements that are worked on at a time
@@ -23,12 +23,12 @@ def over(ct, slope, alone=ALONE):
     if product.times is not multiply:
         return product.times(ct, slope)
     if type(slope) is np.ndarray:
-        if count(slope) == alone + stored(slope) and _fits(slope, ct):
+        if references(slope) == alone + times_stored(slope) and _fits(slope, ct):
             return np.multiply(ct, slope, slope)
     elif isa(slope, (float, int, np.generic)):
         if type(ct) is np.ndarray and ct.ndim and ct.size and not any(ct.strides):  # one number everywhere, as of a sum
             return broadcast_to(multiply(ct[(0,) * ct.ndim], slope), shape=ct.shape)
-    elif elements(slope) and count(slope) == alone:
+    elif elements(slope) and references(slope) == alone:
         return _with_tangents(ct, slope)
     return computed(multiply, ct, slope)
 
@@ -48,7 +48,7 @@ def _nowhere_zero(x):
 
 
 def _fits(slope, ct):
-    """Whether their product has the kind of the slope, whose memory is its own."""
+    """Return whether their product has the kind of the slope, whose memory is its own."""
     alike = type(ct) is np.ndarray and ct.shape == slope.shape and ct.dtype == slope.dtype
     return alike and writeable(slope)
 
@@ -60,7 +60,7 @@ def _with_tangents(ct, slope):
     if type(s) is not np.ndarray or type(ds) is not np.ndarray:
         return product.times(ct, slope)
     mine = ALONE + 1  # held by the slope, too
-    if count(s) != mine + stored(s) or count(ds) != mine + stored(ds):
+    if references(s) != mine + times_stored(s) or references(ds) != mine + times_stored(ds):
         return product.times(ct, slope)
     same = type(ct) is type(slope)
     c, dc = (getattr(ct, number), getattr(ct, tangent)) if same else (ct, None)

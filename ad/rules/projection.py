@@ -100,7 +100,7 @@ SPACE.update(ndarray=np.ndarray, match_cotangent=match_cotangent)
 
 
 def as_dense(ct, rule, x, place=None):
-    """What a rule returned for the dense array x, as a dense array of numbers or None; a structured one in its dense form."""
+    """Bring what a rule returned for the dense array x to a dense array of numbers or None; a structured one is made dense."""
     if ct is None or ct is NoTangent:
         return None
     if Container in type(ct).__mro__:

@@ -34,7 +34,7 @@ def read(generic, places, count):
 
 
 def _union(functions, before, count):
-    """What any of these functions (…, y, *xs) may read; `before`: how many arguments come before y."""
+    """Find what any of these functions (…, y, *xs) may read; `before`: how many arguments come before y."""
     arrays, result = [False] * count, False
     for function in functions:
         if function is None or function in (1, -1):
@@ -80,6 +80,6 @@ SAMPLES = [
 
 @functools.cache
 def understood():
-    """Whether the code of this version of Python is read as it is meant."""
+    """Return whether the code of this version of Python is read as it is meant."""
     wanted = lambda names: [name in names for name in "abcde"]
     return all([mentioned(function) == wanted(names) for function, names in SAMPLES])

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...dispatch import snapshot
 from ...dsl import add
-from .buffer_reuse import computed, stored
-from .ownership import BY_CALLER, count, writeable
+from .buffer_reuse import computed, times_stored
+from .ownership import BY_CALLER, references, writeable
 from .reads import read
 
 LARGE = 4096  # elements, from which on memory outweighs what it takes to save it
@@ -70,7 +70,7 @@ def like(x, parts):
 
 
 def elements(x):
-    """How many elements a NumPy array has, with or without a tangent; 0 for all else, which is kept as it is."""
+    """Count the elements of a NumPy array, with or without a tangent; 0 for all else, which is kept as it is."""
     while type(x) is not np.ndarray:
         names = getattr(type(x), "halves", None)
         if names is None:
@@ -97,7 +97,8 @@ def total(cts, own, place, c):
             for a, b in pairs:
                 np.add(a, b, a)
             return known
-    new = type(c) is np.ndarray and count(c) == BY_CALLER + stored(c) and writeable(c)  # the walk has just got it from a rule
+    # the walk has just got it from a rule
+    new = type(c) is np.ndarray and references(c) == BY_CALLER + times_stored(c) and writeable(c)
     own[place] = made = added(c, known, new)
     return made
 

@@ -11,7 +11,7 @@ from textwrap import indent
 from typing import Any
 
 SIZE = "({0}.size if type({0}) is ndarray else 0 if type({0}) is float64 else elements({0}))"  # the last alone is slower
-FEW = 4  # arrays that have a name each; of more there is a list
+MAX_NAMED = 4  # arrays that have a name each; of more there is a list
 SPACE: dict[str, Any] = {"__name__": __name__}  # what any text may name; formulas.py and others add to it
 
 
@@ -47,13 +47,13 @@ def _file(title, text):
 
 
 class Names:
-    """How the arrays of a call are spelt in a text: x0, x1, … or, of more than FEW, as the list xs; parameters are `params`.
+    """Names of the arrays of a call in a text: x0, x1, … or, of more than MAX_NAMED, the list xs; parameters are `params`.
 
     arrays: each of them; all: a tuple of them; given: what stands between the parentheses of a call, as of a definition.
     """
 
     def __init__(self, generic, count, letter="x", arrays=None):
-        self.generic, self.few, self.params = generic, count <= FEW, bool(generic.params or generic.keywords)
+        self.generic, self.few, self.params = generic, count <= MAX_NAMED, bool(generic.params or generic.keywords)
         self.arrays = arrays or [f"{letter}{i}" if self.few else f"{letter}s[{i}]" for i in range(count)]
         self.all = f"({', '.join(self.arrays)},)" if self.few else f"{letter}s"
         self.given = self.call(self.arrays if self.few else [f"*{letter}s"])

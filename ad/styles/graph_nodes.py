@@ -10,7 +10,7 @@ from ...dsl.axes import resolved
 from ...dsl.ir.programs import Var
 from ...dsl.layers.tracing import Traced, TraceRun, standing
 
-_numbers = itertools.count()
+_node_numbers = itertools.count()
 
 
 class Placeholder:
@@ -31,7 +31,7 @@ class Step:
     """The origin of a result. number: larger than those of the steps it depends on."""
 
     def __init__(self, equation):
-        self.equation, self.number = equation, next(_numbers)
+        self.equation, self.number = equation, next(_node_numbers)
 
 
 class GraphRun(TraceRun):

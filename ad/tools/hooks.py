@@ -57,16 +57,16 @@ def through(f, ct, x):
     return _own(fitted(ct if changed is None else changed, x, lambda: f"{hook_name(f)}: the cotangent that it returned"))
 
 
-def _check(f):
+def _check_hook(f):
     check_callable("grad_hook: the hook", f, "of the cotangent")
 
 
-def _kept(x, f):
-    _check(f)
+def _hooked_value(x, f):
+    _check_hook(f)
     return np.asarray(x)[()] if is_number(x) else astype(x, dtype=dtype_of(x))
 
 
-grad_hook.generic.add(_kept, (Array,))
+grad_hook.generic.add(_hooked_value, (Array,))
 grad_hook.rule("shape")(lambda x, f: Aval(x.shape, x.dtype))
 grad_hook.rule("jvp")(lambda dxs, y, x, f: dxs[0])
 grad_hook.rule("transpose")([lambda ct, y, x, f: through(f, ct, x)])
@@ -79,7 +79,7 @@ def grad_hook_layered(cls, types):
         return None
 
     def run(x, f):
-        _check(f)
+        _check_hook(f)
         r, v = x.run, x.value
         check_runs(r, [x], cls)
         y = unshared(v, [v])
@@ -114,7 +114,7 @@ def hook_all(arrays, /, f):
     """Several arrays whose cotangents pass through f together: `grad_hook` of their list. Raises ShapeError, DTypeError."""
 
 
-hook_all.generic.add(lambda *xs, f: tuple([_kept(x, f) for x in xs]), (), Array)
+hook_all.generic.add(lambda *xs, f: tuple([_hooked_value(x, f) for x in xs]), (), Array)
 hook_all.rule("shape")(lambda *xs, f: tuple([Aval(x.shape, x.dtype) for x in xs]))
 hook_all.rule("jvp")(lambda dxs, y, *xs, f: dxs)
 
@@ -186,7 +186,7 @@ class _OfTree:
 
 
 def _hook_tree(x, f):
-    _check(f)
+    _check_hook(f)
     leaves, structure = tree.flatten(x)
     if structure is tree.LEAF:
         raise MethodError(f"{hook_name(f)}: {describe(x)} is no array and no tree of arrays")

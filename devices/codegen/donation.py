@@ -103,7 +103,7 @@ def _free(inputs, leaves, given):
 
 
 def _pairs(equations, source, given, later):
-    """Which result (its number) of a step takes the memory of which argument (a Var)."""
+    """Match results (by number) of a step with the arguments (Vars) whose memory they take."""
     pairs, outputs = {}, list(source.outputs)
     for x in given:
         ends = _ends(x, equations, {*outputs, *later}) if x in source.inputs else None

@@ -185,5 +185,5 @@ def started_step(step, number, steps, program, constants):
 
 
 def is_whole(steps):
-    """Whether a program is one C function."""
+    """Return whether a program is one C function."""
     return len(steps) == 1

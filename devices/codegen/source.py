@@ -133,7 +133,7 @@ class Source:
 
 
 def has_complex(equations):
-    """Whether there are complex numbers in equations, or in programs within them."""
+    """Return whether there are complex numbers in equations, or in programs within them."""
     seen, left = set(), list(equations)
     while left:
         e = left.pop()

@@ -24,7 +24,7 @@ from .toolchain.runtime import in_library
 
 DTYPES = "?bBhHiIlLqQefdFD"  # in NumPy's order: a call takes the first to which its arguments can be converted
 SELDOM = "eFD"  # those that are not worth loops of vectors, which compilers take long for
-PLAIN = "efdFD"  # those for which an expression stands that says no kinds: whole numbers are taken as floating ones
+WITHOUT_KINDS = "efdFD"  # those for which an expression stands that says no kinds: whole numbers are taken as floating ones
 FLAGS = """\
 #include <fenv.h>
 static void forget_flags(void) {
@@ -39,7 +39,7 @@ _kept = []  # what ufuncs point to: they live as long as the process
 def dtypes(op, params):
     """The dtypes, by their letters, of which an operation's expression can be written. Raises Unsupported for none."""
     found, reasons = [], []
-    for char in DTYPES if isinstance(op.card.c, dict) else PLAIN:
+    for char in DTYPES if isinstance(op.card.c, dict) else WITHOUT_KINDS:
         try:
             _loop(op, params, np.dtype(char), Functions())
             found.append(char)
@@ -55,7 +55,7 @@ def ufunc_of_types(op, params):
     types = []
     for dtype in map(np.dtype, dtypes(op, params)):
         types += [dtype.num] * op.generic.arity + [_loop(op, params, dtype, Functions())[1].num]
-    return _made(op, [ctypes.cast(_idle, ctypes.c_void_p).value] * (len(types) // (op.generic.arity + 1)), types)
+    return _ufunc_object(op, [ctypes.cast(_idle, ctypes.c_void_p).value] * (len(types) // (op.generic.arity + 1)), types)
 
 
 @ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
@@ -87,10 +87,10 @@ def _compiled(op, params, chars):
         complex_ = complex_ or "c" in (dtype.kind, out.kind)
     text = "\n".join([functions.text, FLAGS, HALF, *loops.values()]) + "\n"
     library = load(HEAD + (COMPLEX if complex_ else "") + in_library(functions.needs) + text, list(functions.pointers))
-    return _made(op, [library.address(name) for name in names], types)
+    return _ufunc_object(op, [library.address(name) for name in names], types)
 
 
-def _made(op, addresses, types):
+def _ufunc_object(op, addresses, types):
     """NumPy's object for loops at these addresses; types: numbers of the dtypes of each, arguments and result."""
     count = len(addresses)
     loops, data = (ctypes.c_void_p * count)(*addresses), (ctypes.c_void_p * count)()

@@ -160,10 +160,10 @@ def choice_run(index: Array, *operands: Array, branches):
 def choice_shape(index, *operands, branches):
     for branch in branches:
         check_arguments("choice", branch, operands)
-    return tuple(map(_result, zip(*map(avals_out, branches), strict=True)))
+    return tuple(map(_result_aval, zip(*map(avals_out, branches), strict=True)))
 
 
-def _result(avals):
+def _result_aval(avals):
     """Shape and dtype of a result of which the branches may give different lengths, if these are known only when they run."""
     lengths = zip(*[a.shape for a in avals], strict=True)
     return Aval(tuple([UNKNOWN if UNKNOWN in n else n[0] for n in lengths]), avals[0].dtype)

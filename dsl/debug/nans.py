@@ -96,7 +96,7 @@ def checking():
 def _after(step, args, params, y):
     """Called with each operation of the user's, after it."""
     if checking():
-        made = _made(y, [*args, *params.values()])
+        made = _new_nans(y, [*args, *params.values()])
         if made is not None:
             raise _error(made, step, args, caller())
 
@@ -148,7 +148,7 @@ def _by_lane(bad, runs, wanted):
     return bad.any(axis=away).reshape([sizes.get(run, 1) for run in wanted])
 
 
-def _made(y, inputs):
+def _new_nans(y, inputs):
     """The NaNs in y where the inputs have none, or None."""
     setting = _setting.get()
     for inf in (False, True)[: 1 + setting.inf]:
@@ -251,7 +251,7 @@ def watched_rule(rule, name, place):
     def run(*args, **params):
         with stepping("rule", name, place):
             c = rule(*args, **params)
-            made = _made(c, args) if c is not None and checking() else None
+            made = _new_nans(c, args) if c is not None and checking() else None
             if made is not None:
                 raise _error(made, step(), args, caller(), f"the reverse rule of {name}")
         return c
@@ -281,7 +281,7 @@ def _blame(program, env):
             continue
         seen.add(id(e))
         inputs, y = [env.get(v, v) for v in e.inputs], tuple([env[v] for v in e.outputs])
-        made = _made(y, [*inputs, *e.params.values()])
+        made = _new_nans(y, [*inputs, *e.params.values()])
         if made is not None:
             found[id(e)] = (made, inputs)
         todo += [v for v in e.inputs if v in definer and _any(env[v])]

@@ -183,7 +183,7 @@ class Writer:
         return f"{left + ' = ' if left else ''}{called}({', '.join([arrays, *params])})"
 
     def imported(self, op):
-        """What an operation of another module is called here: two may have the same name, or that of a value or the program."""
+        """Return the name here of an operation of another module: two may have the same, or that of a value or the program."""
         if op not in self.outside:
             name = op.__name__ if len(op.__name__) > 3 else f"{op.__name__}_op"  # shorter ones are those of values
             while name in self.taken:

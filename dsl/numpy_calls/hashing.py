@@ -25,7 +25,7 @@ def hash_of(x, number):
 
 
 def _for_cache():
-    """Whether the code that is running calls a cache, as far as can be told from the names that it uses."""
+    """Return whether the code that is running calls a cache, as far as can be told from the names that it uses."""
     frame: Any = sys._getframe(2)
     while is_library(frame.f_code.co_filename):
         frame = frame.f_back

@@ -13,7 +13,7 @@ from ..ops.shape import broadcast_to, reshape, size_of
 from .assignment import setitem, update
 
 
-def target(name, x):
+def writable_target(name, x):
     """x, if values that a transformation follows can be written into it. Raises MutationError."""
     if isinstance(x, Layer):
         return x
@@ -58,7 +58,7 @@ def sort(self, axis=-1, kind=None, order=None, **options):
 
 def copyto(dst, src, casting="same_kind", where=True):
     """Write src into dst, where a mask says."""
-    target("np.copyto", dst)
+    writable_target("np.copyto", dst)
     src = asarray(src)
     update(dst, src if where is True else _where(where, src, dst), "copyto")
 
@@ -69,7 +69,7 @@ def _where(mask, x, y):
 
 def putmask(a, mask, values):
     """Write values where a mask says: the value at the same place of `values` repeated to a's size."""
-    target("np.putmask", a)
+    writable_target("np.putmask", a)
     values = asarray(values)
     if ndim_of(values):
         values = reshape(_repeated(values, size_of(a)), shape=shape_of(a))
@@ -78,7 +78,7 @@ def putmask(a, mask, values):
 
 def place(arr, mask, vals):
     """Write the first values in turn where a mask says."""
-    target("np.place", arr)
+    writable_target("np.place", arr)
     vals = asarray(vals)
     if size_of(vals) != 1:
         positions = np.cumsum(np.asarray(mask.concrete() if isinstance(mask, Layer) else mask).ravel()) - 1
@@ -90,7 +90,7 @@ def place(arr, mask, vals):
 
 def fill_diagonal(a, val, wrap=False):
     """Write into the main diagonal."""
-    target("np.fill_diagonal", a)
+    writable_target("np.fill_diagonal", a)
     if wrap or ndim_of(a) < 2:
         raise MissingRuleError("np.fill_diagonal: wrap=True, and arrays of one axis, are not offered; index instead")
     n = min(shape_of(a))
@@ -100,7 +100,7 @@ def fill_diagonal(a, val, wrap=False):
 
 def put_along_axis(arr, indices, values, axis):
     """Write values at the positions that `take_along_axis` reads."""
-    target("np.put_along_axis", arr)
+    writable_target("np.put_along_axis", arr)
     indices = asarray(indices)
     if axis is None:
         put(arr, indices, broadcast_to(asarray(values), shape=shape_of(indices)))
@@ -115,7 +115,7 @@ def put_along_axis(arr, indices, values, axis):
 
 def ufunc_at(name, ufunc, x, key, v=None):
     """`np.add.at(x, i, v)`: unbuffered in place."""
-    target(name, x)
+    writable_target(name, x)
     if ufunc not in (np.add, np.subtract):
         raise MissingRuleError(f"{name}: only np.add.at and np.subtract.at are offered; use x[i] = f(x[i], v), which "
                                "counts repeated positions once")  # fmt: skip
@@ -129,7 +129,7 @@ def write_out(name, out, y):
     (out,) = out if isinstance(out, tuple) else (out,)
     if type(out) is np.ndarray:
         return _write_plain(name, out, y)
-    if shape_of(y) != shape_of(target(name, out)):
+    if shape_of(y) != shape_of(writable_target(name, out)):
         raise ShapeError(f"{name}: out= has the shape {list(shape_of(out))}, the result {list(shape_of(y))}")
     update(out, y, name)
     return out
@@ -140,7 +140,7 @@ def _write_plain(name, out, y):
     while isinstance(y, Container):
         y = densified(y, f"{name}: out=")
     if isinstance(y, Layer):
-        target(name, out)
+        writable_target(name, out)
     if shape_of(y) != out.shape:
         raise ShapeError(f"{name}: out= has the shape {list(out.shape)}, the result {list(shape_of(y))}")
     np.copyto(out, y, casting="same_kind")
@@ -150,5 +150,5 @@ def _write_plain(name, out, y):
 METHODS = {"fill": fill, "put": put, "sort": sort}
 FUNCTIONS = {
     "copyto": copyto, "putmask": putmask, "place": place, "put": lambda a, ind, v, mode="raise": put(
-        target("np.put", a), ind, v, mode), "fill_diagonal": fill_diagonal, "put_along_axis": put_along_axis,
+        writable_target("np.put", a), ind, v, mode), "fill_diagonal": fill_diagonal, "put_along_axis": put_along_axis,
 }  # fmt: skip

@@ -17,7 +17,7 @@ MOST = 2**31  # numbers that BLAS's integers hold
 
 
 def has_product(dtype):
-    """Whether there is a matrix product of this dtype."""
+    """Return whether there is a matrix product of this dtype."""
     return dtype.char in GEMM and bool(blas_functions())
 
 

@@ -83,7 +83,7 @@ class Dense:
 
 
 def address(buffer, place):
-    """Where an element of a buffer lies."""
+    """Return C of the address of an element of a buffer."""
     return c("{} + {}", Name(buffer.name), place)
 
 

@@ -144,7 +144,7 @@ class Plan:
         self.nests = groups
 
     def depends(self, nest, earlier):
-        """Whether a nest must run after an earlier one."""
+        """Return whether a nest must run after an earlier one."""
         m = self.memory
         written = {m(v) for v in earlier.writes}
         read = {m(v) for v, _ in nest.reads} | {m(v) for v in nest.writes}
@@ -190,17 +190,17 @@ class Plan:
 
 
 def elementwise(e):
-    """Whether an equation computes each element from those at the same place."""
+    """Return whether an equation computes each element from those at the same place."""
     return e.op.card.kind == "elementwise" and record(e).index_map is None
 
 
 def computed_where_read(e):
-    """Whether an equation's elements can be computed one by one, where they are needed."""
+    """Return whether an equation's elements can be computed one by one, where they are needed."""
     return mapped(e) is not None or e.op.card.kind == "elementwise"
 
 
 def own_cost(e):
-    """What an element of the result costs, in additions, without its arguments."""
+    """Estimate the cost of an element of the result, in additions, without its arguments."""
     return cost(e.op) if e.op.card.kind == "elementwise" else 0
 
 
@@ -211,7 +211,7 @@ def needed_in_memory(e):
 
 
 def lowerable(e, functions=Functions):
-    """Whether an equation has C code at all. functions: of the language. Raises nothing."""
+    """Return whether an equation has C code at all. functions: of the language. Raises nothing."""
     if e.op.card.collective:
         return False
     atoms = [v for v in e.inputs if isinstance(v, Var)]

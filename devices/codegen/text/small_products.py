@@ -7,7 +7,7 @@ from .expressions import Access, Name, c, call, joined
 from .indices import Buffer
 from .statements import Array, Assign, Do, Local, count
 
-TYPES = {"f8": "double", "f4": "float"}
+C_TYPES = {"f8": "double", "f4": "float"}
 FEW = 256  # multiplications up to which a product is written out
 LANES = {"f8": 8, "f4": 16}  # of the widest vectors; a multiple of these is one of the lanes of any
 
@@ -132,7 +132,7 @@ PARTS = {"rows": (ROWS,), "row": (ROW,), "packed": (ROWS, PACKED)}
 def written_out(n, m, k, code, x, y, o, strides):
     """Statements for a few elements, whose numbers compilers then know. Arguments as for `product`."""
     xi, xl, yl, yj, oi, oj = strides
-    t, i, j, l = TYPES[code], Name("i"), Name("j"), Name("l")
+    t, i, j, l = C_TYPES[code], Name("i"), Name("j"), Name("l")
     element = lambda base, *terms: c("({})[{}]", base, joined(" + ", [c("{} * {}", step, at) for step, at in terms]))
     total, first = Access(Buffer("s", None, (m,)), j), Local(t, "a", element(x, (xi, i), (xl, l)))
     add = Do(c("{} += {} * {}", total, Name("a"), element(y, (yl, l), (yj, j))))
@@ -158,5 +158,5 @@ def text(used):
     for code in sorted({code for code, _ in used}):
         parts = dict.fromkeys(t for c, part in sorted(used) if c == code for t in PARTS[part])
         ordered = [VECTORS, *[t for t in (ROWS, ROW, PACKED) if t in parts]]
-        lines += [t.replace("CODE", code).replace("TYPE", TYPES[code]) for t in ordered]
+        lines += [t.replace("CODE", code).replace("TYPE", C_TYPES[code]) for t in ordered]
     return lines

@@ -50,7 +50,7 @@ class Cache:
         )  # fmt: skip
 
     def file(self, key):
-        """Where the library of a key lies, or would lie."""
+        """Return the path where the library of a key lies, or would lie."""
         return self.path / f"{key}.so"
 
     def find(self, key):
@@ -69,7 +69,7 @@ class Cache:
         return path
 
     def note(self, key):
-        """What was noted under a key, or None."""
+        """Return what was noted under a key, or None."""
         try:
             return (self.path / f"{key}.note").read_text() or None
         except OSError:
@@ -83,7 +83,7 @@ class Cache:
             os.replace(made, self.path / f"{key}.note")
 
     def empty(self):
-        """Whether no library is there."""
+        """Return whether no library is there."""
         return next(self.path.glob("*.so"), None) is None
 
     def build(self, key, make):
@@ -118,7 +118,7 @@ class Cache:
         return self.file(key), None
 
     def due(self):
-        """Whether nobody has looked through the directory, maybe thousands of files, for a while; if so, that is noted."""
+        """Return whether nobody has looked through the directory, maybe thousands of files, for a while; if so, note that."""
         looked = self.path / ".looked"
         with contextlib.suppress(OSError):
             if 0 <= time.time() - looked.stat().st_mtime < PAUSE:

@@ -73,7 +73,7 @@ _lock = threading.Lock()
 
 
 def verdict(words, cache):
-    """Whether a compiler is right with all options: as noted in the directory of libraries, None where it was not tried."""
+    """Return whether a compiler is right with all options: as noted in the directory of libraries, None if not tried."""
     if words not in _known:
         noted = cache.note(_key(words))
         if noted is None:
@@ -94,7 +94,7 @@ def settle(words, cache):
 
 
 def _tried(words, cache):
-    """What the probe's `wrong()` says, compiled by the first options with which it is; None where it cannot be."""
+    """Return what the probe's `wrong()` says, compiled by the first options with which it is; None where it cannot be."""
     try:
         with tempfile.TemporaryDirectory(prefix="new-", dir=cache.path) as folder:
             source, target = Path(folder) / "probe.c", Path(folder) / "probe.so"

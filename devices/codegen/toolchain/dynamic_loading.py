@@ -25,7 +25,7 @@ class Opened:
         self.library = ctypes.CDLL(str(path))
 
     def address(self, name):
-        """Where a function lies."""
+        """Return the address of a function."""
         return ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value
 
     def call(self, name, *arguments):
@@ -35,7 +35,7 @@ class Opened:
         function(*[ctypes.c_void_p(x) for x in arguments])
 
     def addresses(self, name, count):
-        """What a function of a number returns, an address, for the first `count` numbers."""
+        """Return the addresses that a function of a number gives for the first `count` numbers."""
         function = getattr(self.library, name)
         function.restype = ctypes.c_void_p
         return [function(k) for k in range(count)]

@@ -144,7 +144,7 @@ def _made_and_ready(text, words, needs):
 
 
 def first_error(complaint):
-    """What a compiler says first against a text, without where."""
+    """Return what a compiler says first against a text, without the place."""
     lines = (complaint or "").splitlines()
     return next((x.partition("error: ")[2] for x in lines if "error: " in x), *lines[:1] or [""])
 

@@ -21,9 +21,9 @@ void *function(int which) {
 SOURCE = "\n".join([HEAD, threads.SOURCE, workspace.SOURCE, TAIL])
 COUNT = 4  # functions, by number
 FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared", "-w", "-pthread")
-PARTS = {"threads": threads.IN_LIBRARIES, "memory": workspace.IN_LIBRARIES}  # of the runtime: what comes before C that needs it
+RUNTIME_PARTS = {"threads": threads.IN_LIBRARIES, "memory": workspace.IN_LIBRARIES}  # what comes before C that needs it
 
 
 def in_library(needs):
-    """What comes before C that needs these parts of the runtime."""
-    return "".join(["void *runtime[4];\n", *[text for part, text in PARTS.items() if part in needs]])
+    """Return what comes before C that needs these parts of the runtime."""
+    return "".join(["void *runtime[4];\n", *[text for part, text in RUNTIME_PARTS.items() if part in needs]])
