@@ -8,8 +8,8 @@ import time
 
 SPINS = 20  # pure polling: what a small message between two running ranks needs
 YIELD_SECONDS = 0.02  # polling that lets other ranks of the same core run: without it 4 ranks on 2 cores take 9 ms
-SHORT_SLEEP = 1e-4  # afterwards the peer is computing, not communicating: give the core away
-LONG_SLEEP = 2e-3
+SHARE = 0.02  # of the time waited so far, slept between looks: afterwards the peer is computing, which needs the core more
+LONGEST_SLEEP = 2e-3  # seconds
 
 _yield_core = getattr(os, "sched_yield", lambda: time.sleep(0))
 
@@ -29,5 +29,5 @@ def wait(request, seconds):
         if elapsed < YIELD_SECONDS:
             _yield_core()
         else:
-            time.sleep(SHORT_SLEEP if elapsed < 1.0 else LONG_SLEEP)
+            time.sleep(min(SHARE * elapsed, LONGEST_SLEEP))
     return True
