@@ -14,7 +14,7 @@ from . import tree
 from .arrays import Array
 from .callers import warn
 from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
-from .layers import Array
+from .settings import Setting
 from .type_tests import isa
 
 C = TypeVar("C", bound="type[Container]")
@@ -230,7 +230,7 @@ def as_tangent(value):
     return tree.map(convert, value, is_leaf=is_container)
 
 
-class densify:
+class densify(Setting):
     """Set what happens when an operation has no method for a structured array: "allow", "warn" (default) or "error".
 
     Used as a function it sets the mode from here on, as a context manager for a block.
@@ -242,16 +242,12 @@ class densify:
            [1., 1.]])
     """
 
+    variable = _mode
+
     def __init__(self, mode):
         if mode not in ("allow", "warn", "error"):
             raise ValueError(f'densify takes "allow", "warn" or "error", not {mode!r}')
         self.token = _mode.set(mode)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        _mode.reset(self.token)
 
 
 def densified(x, operation):

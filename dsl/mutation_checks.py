@@ -6,11 +6,12 @@ from contextvars import ContextVar
 import numpy as np
 
 from ..dispatch import MutationError
+from ..dispatch.settings import Setting
 
 watching = ContextVar("polyad_debug_mutation", default=False)  # whether arrays that are kept are to be checked
 
 
-class debug_mutation:
+class debug_mutation(Setting):
     """Check that no NumPy array changes between its use in a derivative and the walk back, where the rule reads it again.
 
     on: whether to check. Used as a function it sets that from here on, as a context manager for a block. The arrays are
@@ -28,14 +29,7 @@ class debug_mutation:
 write to a copy of it (y = x.copy())
     """
 
-    def __init__(self, on=True):
-        self.token = watching.set(bool(on))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        watching.reset(self.token)
+    variable = watching
 
 
 def sealed(xs):

@@ -18,10 +18,10 @@ import numpy as np
 from ...dispatch import Layer, MissingRuleError, RegistrationError, StructureError, describe, isa, tree
 from ...dispatch.annotations import F, P, T
 from ...dispatch.call_watchers import users_code
-from ...dsl import add
 from ...dsl.arrays import Zeros
 from ...dsl.declaration_checks import misfit, place_text
 from ...dsl.ops.create import zeros_like
+from ...dsl.ops.ties import sum_or_none
 from ..inputs import NoTangent, check_callable, inexact, scalar, title
 from .call import bind
 from .packing import Packing
@@ -120,7 +120,7 @@ class CustomFunction(Generic[P, T]):
                 if one is not None and not all(leaf is NoTangent or isinstance(leaf, Zeros) for leaf in _leaves(t)):
                     part = one(t, y, *fixed, *primals, **kwargs)
                     part = packing.entries(part, f"{self.title}: the tangent that rule {n} of defjvps returned")
-                    total = [_sum(a, b) for a, b in zip(total, part, strict=True)]
+                    total = [sum_or_none(a, b) for a, b in zip(total, part, strict=True)]
             return y, packing.tangents(total, packing.arrays)
 
         self.jvp_rule, self.symbolic["jvp"] = rule, True
@@ -194,10 +194,6 @@ def _positions(name, numbers) -> tuple[int, ...]:
 
 def _leaves(t):
     return tree.leaves(t, is_leaf=lambda x: isinstance(x, Zeros))
-
-
-def _sum(a, b):
-    return b if a is None else a if b is None else add(a, b)
 
 
 class custom_jvp(CustomFunction[P, T]):

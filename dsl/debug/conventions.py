@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dispatch import ConventionError, ConventionWarning, Layer, layers_of
 from ...dispatch.callers import warn
+from ...dispatch.settings import Setting
 from ..array_libraries import bottom, host_copy
 from ..layers.tracing import Traced
 from ..roots import watchers
@@ -34,7 +35,7 @@ LOST = (
 )
 
 
-class debug_conventions:
+class debug_conventions(Setting):
     """Raise ConventionError where a convention may cost a derivative something, instead of a warning once per place.
 
     That is where a slope that is one is differentiated again, and where functions of equal eigenvalues and their vectors are.
@@ -51,14 +52,7 @@ class debug_conventions:
     a second derivative comes through the slope of abs at 0, a convention
     """
 
-    def __init__(self, on=True):
-        self.token = _raises.set(bool(on))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        _raises.reset(self.token)
+    variable = _raises
 
 
 def _watch(name, here, y, point):

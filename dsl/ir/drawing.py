@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...dispatch import StructureError
 from ..avals import is_number
+from ..card import programs_in
 from .layout import to_svg
 
 MAX_NODES = 300  # nodes, above which the rest is summed up
@@ -138,7 +139,7 @@ class _Drawn:
 
     def _equation(self, e, constants):
         graph = self.graph
-        inner = [(k, p) for k, value in e.params.items() for p in _programs(value)]
+        inner = [(k, p) for k, value in e.params.items() for p in programs_in(value)]
         hidden = {k for k, _ in inner}
         shown = [f"{k}={_label(value)}" for k, value in self.shown_params(e).items() if k not in hidden]
         numbers = [f"input {i}: {v!r}" for i, v in enumerate(e.inputs) if is_number(v)]
@@ -175,11 +176,6 @@ class _Drawn:
         if v not in self.places and v in constants:
             self.places[v] = self.graph.add([self.names[v], v.aval, "constant"], "constant", self.path)
         return self.places.get(v)
-
-
-def _programs(value):
-    values = value if isinstance(value, (tuple, list)) else (value,)
-    return [v for v in values if hasattr(v, "equations")]
 
 
 def _default(parameter, value):

@@ -2,11 +2,13 @@
 
 from contextvars import ContextVar
 
+from ...dispatch.settings import Setting
+
 _off = ContextVar("polyad_disable_jit", default=False)
 switches = []  # the switches in use anywhere, so that a call need not look where there is none
 
 
-class disable_jit:
+class disable_jit(Setting):
     """Run jitted functions as the Python functions that they are, to look into them with a debugger or print.
 
     disable: whether to. Used as a function it sets that from here on, as a context manager for a block; it holds for this
@@ -20,15 +22,14 @@ class disable_jit:
     2.0
     """
 
+    variable = _off
+
     def __init__(self, disable=True):
         switches.append(self)
-        self.token = _off.set(bool(disable))
-
-    def __enter__(self):
-        return self
+        super().__init__(disable)
 
     def __exit__(self, *error):
-        _off.reset(self.token)
+        super().__exit__(*error)
         switches.remove(self)
 
 

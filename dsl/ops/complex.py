@@ -67,11 +67,12 @@ abs.rule("jvp")(lambda dxs, y, x: real(multiply(dxs[0], _unit(y, x))) if is_comp
 abs.rule("vjp")([lambda ct, y, x: multiply(ct, _unit(y, x))])
 
 
-def _square_of_abs(x):
+def square_of_abs(x):
+    """The square of the absolute value of each element, real."""
     return real(multiply(conj(x), x)) if is_complex(x) else square(x)
 
 
-abs.rule("root")(lambda x: Root(_square_of_abs, (x,)))
+abs.rule("root")(lambda x: Root(square_of_abs, (x,)))
 
 
 def _across(dx, y, x):

@@ -9,20 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ...dispatch import ShapeError, describe
+from ...dispatch import ShapeError
 from ..avals import Aval, infer, ndim_of, shape_of
 from ..avals import aval_of as aval
 from ..card import bilinear, case, complex_normal, normal
 from .arithmetic import add
 from .create import zeros_like
-from .indexing import Slice, index, index_set
+from .indexing import Slice, describe_shape, index, index_set
 from .reduce import sum
 from .shape import broadcast_to, expand_dims, moveaxis, reshape
 from .windows import overlap_add, pads, per_axis, positions, sliding_windows
-
-
-def _shape_text(x):
-    return str(x) if isinstance(x, Aval) else describe(x)
 
 
 def geometry(name, space, kernel, strides, padding, dilation):
@@ -38,8 +34,8 @@ def geometry(name, space, kernel, strides, padding, dilation):
 def _check_axes(name, a, b):
     if not 3 <= ndim_of(a) <= 5 or ndim_of(a) != ndim_of(b):
         raise ShapeError(
-            f"{name}: {_shape_text(a)} and {_shape_text(b)}; it takes (batch, channels, *space) and (out, in, *kernel) of one "
-            "to three spatial axes"
+            f"{name}: {describe_shape(a)} and {describe_shape(b)}; it takes (batch, channels, *space) and (out, in, *kernel) "
+            "of one to three spatial axes"
         )
 
 
@@ -130,7 +126,7 @@ def conv_input_shape(y, w, space, strides=1, padding="valid", dilation=1, groups
     *_, out = geometry("conv_input", space, w.shape[2:], strides, padding, dilation)
     if y.shape[1:] != (w.shape[0], *out):
         raise ShapeError(
-            f"conv_input: {_shape_text(y)} misfits {_shape_text(w)} over {list(space)}, which give {[w.shape[0], *out]}"
+            f"conv_input: {describe_shape(y)} misfits {describe_shape(w)} over {list(space)}, which give {[w.shape[0], *out]}"
         )
     return Aval((y.shape[0], w.shape[1] * groups, *space), np.result_type(y.dtype, w.dtype))
 
@@ -141,7 +137,9 @@ def conv_weight_shape(x, y, kernel, strides=1, padding="valid", dilation=1, grou
     _check_channels("conv_weight", x.shape[1], None, y.shape[1], groups)
     *_, out = geometry("conv_weight", x.shape[2:], kernel, strides, padding, dilation)
     if y.shape[0] != x.shape[0] or y.shape[2:] != out:
-        raise ShapeError(f"conv_weight: {_shape_text(y)} is no result for {_shape_text(x)} and a kernel of {list(kernel)}")
+        raise ShapeError(
+            f"conv_weight: {describe_shape(y)} is no result for {describe_shape(x)} and a kernel of {list(kernel)}"
+        )
     return Aval((y.shape[1], x.shape[1] // groups, *kernel), np.result_type(x.dtype, y.dtype))
 
 

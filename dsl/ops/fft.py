@@ -21,7 +21,7 @@ from .arithmetic import add, divide, multiply
 from .compare import greater, less, logical_and
 from .complex import astype, conj, is_complex
 from .create import arange, arange_like, ones_like, zeros_like
-from .indexing import Slice, index
+from .indexing import Slice, describe_shape, index
 from .rearrange import roll
 from .shape import concatenate, reshape
 
@@ -44,19 +44,13 @@ def transform_length(name, x, n, axis, norm):
     if norm not in SWAPPED:
         raise ShapeError(f"{name}: norm is {norm!r}; it is 'backward', 'ortho' or 'forward'")
     if name == "rfft" and is_complex(x):
-        raise DTypeError(f"rfft: {_describe_input(x)} is complex; use fft, or rfft of its real part")
+        raise DTypeError(f"rfft: {describe_shape(x)} is complex; use fft, or rfft of its real part")
     found = shape_of(x)[axis]
     if n is None:
         n = 2 * (found - 1) if name == "irfft" else found
     if n < 1:
-        raise ShapeError(
-            f"{name}: {n} points along axis {axis} of {_describe_input(x)}; a transform needs at least one, give n"
-        )
+        raise ShapeError(f"{name}: {n} points along axis {axis} of {describe_shape(x)}; a transform needs at least one, give n")
     return axis, int(n)
-
-
-def _describe_input(x):
-    return str(x) if isinstance(x, Aval) else describe(x)
 
 
 @functools.cache

@@ -8,9 +8,9 @@ import numpy as np
 from ...dispatch import ShapeError
 from ..avals import dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
 from ..card import case, complex_normal, composite, distinct, normal
-from .arithmetic import multiply, square, subtract
+from .arithmetic import subtract
 from .compare import not_equal
-from .complex import abs, astype, conj, is_complex, real
+from .complex import abs, astype, square_of_abs
 from .exponential import power, sqrt
 from .factorize import svdvals
 from .indexing import describe_shape
@@ -26,11 +26,7 @@ def _root_of_squares(x, axis, keepdims):
     """The root of the sum of squares; of half precision in single precision, in which the squares are numbers."""
     if dtype_of(x) == np.float16:
         return astype(_root_of_squares(astype(x, dtype=np.float32), axis, keepdims), dtype=np.float16)
-    return sqrt(sum(_squares(x), axis=axis, keepdims=keepdims))
-
-
-def _squares(x):
-    return real(multiply(conj(x), x)) if is_complex(x) else square(x)
+    return sqrt(sum(square_of_abs(x), axis=axis, keepdims=keepdims))
 
 
 def _largest(x, axis, keepdims=False):
@@ -149,7 +145,7 @@ def sqeuclidean(x, y, /, axis=-1):
     array([[1., 0.],
            [0., 1.]])
     """
-    return sum(_squares(as_inexact(subtract(x, y))), axis=axis)
+    return sum(square_of_abs(as_inexact(subtract(x, y))), axis=axis)
 
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")
@@ -171,5 +167,5 @@ def cdist(x, y, /, metric="euclidean"):
         raise ShapeError(f"cdist: metric={metric!r} is not offered; it is one of {', '.join(METRICS)}")
     d = subtract(expand_dims(x, -2), expand_dims(y, -3))
     if metric == "sqeuclidean":
-        return sum(_squares(as_inexact(d)), axis=-1)
+        return sum(square_of_abs(as_inexact(d)), axis=-1)
     return _vector_norm(as_inexact(d), -1, False, {"euclidean": 2, "cityblock": 1, "chebyshev": math.inf}[metric])
