@@ -47,6 +47,7 @@ accuracy: $(INSTALLED)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
 
 # What pyright says of the package itself, with the settings in pyproject.toml; tests/test_types.py is about users' programs.
 types: $(INSTALLED)

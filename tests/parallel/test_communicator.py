@@ -468,5 +468,6 @@ def test_forked_children_end_quietly(mpirun, ranks):
 
 @pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="starts MPI in its children")
 def test_children_of_a_process_without_a_launcher_end_quietly():
+    pytest.importorskip("mpi4py")
     job = subprocess.run([sys.executable, "-P", "-c", FORKS], capture_output=True, text=True, timeout=60)
     assert job.returncode == 0 and job.stdout == "PARENT 0\n" and "rror" not in job.stderr.replace("ValueError", ""), job
