@@ -202,9 +202,7 @@ def asarray(x: Any, /, dtype: Any = None, device: Any = None, copy: bool | None 
     copy in any case, False to refuse one (ValueError), None for one where it is needed.
     Raises DTypeError for what would be an array of objects.
     """
-    example = _array_within(x) if isa(x, (list, tuple)) else None
-    if example is not None:
-        x = stack(_parts_like(x, example))
+    x = _stacked(x) if isinstance(x, (list, tuple)) else x
     if _is_library_array(x) and dtype_of(x).kind in "biufc":
         y = x if dtype is None or dtype_of(x) == np.dtype(dtype) else _whole(astype(x, dtype=np.dtype(dtype)))
         y = _on_device(y, device)
@@ -263,6 +261,12 @@ def _is_library_array(x):
         return False
     load_library((type(x),))
     return isinstance(x, Array)
+
+
+def _stacked(x) -> Any:
+    """Nested lists as an array, where one of its parts is an array that NumPy would not take in by itself; else x."""
+    example = _array_within(x)
+    return x if example is None else stack(_parts_like(x, example))
 
 
 def _array_within(x):
