@@ -13,14 +13,15 @@ from ...lowering import record
 from ..loops.bodies import Graph
 from ..loops.emission import emit
 from ..loops.groups import written
+from ..loops.loops import Loop, around
 from ..loops.nests import Nest, Store
 from ..plan.memory import Arena, growing, lifetimes, pointer_into
 from ..plan.plan import Plan, lowerable
-from ..text.expressions import Name, c, call
-from ..text.indices import Buffer
-from ..text.scalars import Unsupported, memory_type
-from ..text.statements import NO_MEMORY, Array, Block, Do, If, Local, scope
-from .sizes import mark, small
+from ..text.expressions import Access, Name, c, call
+from ..text.indices import Buffer, Index
+from ..text.scalars import Unsupported, literal, memory_type
+from ..text.statements import NO_MEMORY, Array, Assign, Block, Do, If, Local, scope
+from .sizes import LARGEST, mark
 
 STACK = 16 * 1024  # bytes of temporaries of one program within another that lie on the stack
 
@@ -66,8 +67,13 @@ def inner_graph(graph, program, arguments):
     return inner
 
 
-def program_statements(program, graph, arguments, targets, in_place=()):
-    """Statements that run a program. Raises Unsupported.
+def program_statements(program, graph, arguments, targets):
+    """Statements that run a program: as of `body_of`."""
+    return body_of(program, graph, arguments, targets)[1]
+
+
+def body_of(program, graph, arguments, targets, in_place=()):
+    """(whether all its arrays are small, statements that run a program). Raises Unsupported.
 
     targets: a Buffer for each result, None for one that is not wanted. in_place: pairs (equation, input) of writes to an input
     whose memory the result has.
@@ -77,11 +83,12 @@ def program_statements(program, graph, arguments, targets, in_place=()):
             raise Unsupported(f"{e.op.__name__} in a program within an operation")
     inner = inner_graph(graph, program, arguments)
     made, copies = {v for e in program.equations for v in e.outputs}, []
+    read = {v for e in program.equations for v in e.inputs if isinstance(v, Var) and v.aval.size <= LARGEST}  # nearby
     outputs = []
     for (atom, aval), target in zip(results_of(program), targets, strict=True):
         if target is None:
             continue
-        if isinstance(atom, Var) and atom in made and atom not in inner.buffers:
+        if isinstance(atom, Var) and atom in made and atom not in inner.buffers and atom not in read:
             inner.buffers[atom] = target
             outputs.append(atom)
         elif not (isinstance(atom, Var) and inner.buffers.get(atom) is target):
@@ -92,22 +99,27 @@ def program_statements(program, graph, arguments, targets, in_place=()):
         inner.same_memory[e.outputs[0]] = v
         outputs += [out for other in program.equations if other is not e and v in other.inputs for out in other.outputs]
     plan = Plan(program.equations, outputs, inner)
-    mark(plan.nests, inner)
+    few = mark(plan.nests, inner)
     groups, temporaries, statements = written(plan, inner)
     for atom, aval, target in copies:
-        statements += copied(inner, atom, aval, target)
-    return with_memory(inner, statements, temporaries, groups, plan)
+        statements += copied(inner, atom, aval, target, few)
+    return few, with_memory(inner, statements, temporaries, groups, plan)
 
 
 def with_memory(graph, statements, temporaries, groups, plan):
     """Statements with memory for temporaries around them: small ones are arrays of their own, which may become variables."""
     grown = [graph.buffers[v] for v in temporaries if UNKNOWN in v.aval.shape]
-    few = [v for v in temporaries if small(v.aval)]
-    arena = Arena(lifetimes({v for v in temporaries if not small(v.aval) and UNKNOWN not in v.aval.shape}, groups, plan.memory))
+    alone = [v for v in temporaries if own_array(graph.buffers[v])]
+    arena = Arena(lifetimes({v for v in temporaries if v not in alone and UNKNOWN not in v.aval.shape}, groups, plan.memory))
     places = [(graph.buffers[v], offset) for v, offset in arena.offsets.items()]
     freed = [Do(call("free", Name(b.name))) for b in grown]
-    before = [*[s for b in grown for s in growing(b)], *[array(graph.buffers[v]) for v in few]]
+    before = [*[s for b in grown for s in growing(b)], *[array(graph.buffers[v]) for v in alone]]
     return in_arena(graph, [*before, *statements, *freed], places, arena.size)
+
+
+def own_array(buffer, few=True):
+    """Whether memory is an array by itself, which may become variables. few: whether its program is written out."""
+    return UNKNOWN not in buffer.shape and math.prod(buffer.shape) <= (LARGEST if few else 1)
 
 
 def array(buffer):
@@ -127,10 +139,17 @@ def in_arena(graph, statements, places, size):
     return [scope(start, missing, Block("else", [*pointers, *statements, Do(call("given", arena, size))]))]
 
 
-def copied(graph, atom, aval, target):
-    """Statements that put an atom of the graph into memory."""
+def copied(graph, atom, aval, target, few=False):
+    """Statements that put an atom of the graph into memory. few: whether its program is written out."""
+    if own_array(target, few):
+        return moved(given(graph, atom), target)
     v = Var(aval)
     graph.buffers[v] = target
-    nest = Nest(aval.shape, [Store(v, atom)])
-    nest.unroll = small(aval)
-    return emit(nest, graph)
+    return emit(Nest(aval.shape, [Store(v, atom)]), graph)
+
+
+def moved(source, target):
+    """Statements that copy a small array, or a Number, to another place in memory, element by element."""
+    at, size = Index(0, [("i", 1)]), math.prod(target.shape)
+    value = literal(source.value, target.dtype) if isinstance(source, Number) else Access(source, at)
+    return around([Loop("i", size, False)], [Assign(Access(target, at), value)], unroll=True)

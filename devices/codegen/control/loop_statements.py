@@ -10,20 +10,21 @@ def stops(statements):
     return [Name(name) for name in ("fault", "failed") if name in said]
 
 
-def repeated(counter, length, reverse, body, going_on=()):
-    """A loop of so many steps, forwards or backwards. going_on: variables that end it when they are not 0."""
+def repeated(counter, length, reverse, body, going_on=(), fixed=()):
+    """A loop of so many steps, forwards or backwards. going_on: variables that end it when they are not 0. fixed: as of a
+    `Block`."""
     more = joined("", [c(" && !{}", name) for name in going_on])
     if reverse:
         head = c("for (int64_t {0} = {1}; {0}-- > 0{2};)", Name(counter), length, more)
     else:
         head = c("for (int64_t {0} = 0; {0} < {1}{2}; {0}++)", Name(counter), length, more)
-    return Block(head, body, (("int64_t", counter),))
+    return Block(head, body, (("int64_t", counter),), fixed=fixed)
 
 
-def endless(asks, going, steps, before=()):
-    """A loop that ends when `going`, which `asks` finds out, is not true, or something failed."""
+def endless(asks, going, steps, before=(), fixed=()):
+    """A loop that ends when `going`, which `asks` finds out, is not true, or something failed. fixed: as of a `Block`."""
     stop = joined("", [c(" || {}", name) for name in stops([*asks, *steps])])
-    return Block("for (;;)", [*before, *asks, If(c("!({}){}", going, stop), [Do("break")]), *steps])
+    return Block("for (;;)", [*before, *asks, If(c("!({}){}", going, stop), [Do("break")]), *steps], fixed=fixed)
 
 
 def unless_memory(length):

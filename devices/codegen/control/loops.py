@@ -10,64 +10,59 @@ from ..text.expressions import Access, Name, c, call
 from ..text.indices import Buffer
 from ..text.scalars import memory_type
 from ..text.statements import Assign, Do, If, Local, scope
-from .bodies import array, copied, given, in_arena, known_rows, program_statements, results_of
+from .bodies import array, body_of, copied, given, in_arena, known_rows, moved, own_array, results_of
 from .loop_statements import endless, grow, repeated, reserve, stops, unless_memory
-from .sizes import small
 
 
 class Carried:
     """The carry of a loop in memory: `arguments` for its programs, `targets` for the body's results, `in_place` of the body,
-    statements for before, the end of each step, and after.
+    and `fixed`, arrays that stay the same. After `placed`, statements for before, the end of each step, and after."""
 
-    Small parts lie in arrays in front of the loop, which become variables; of large ones the memory changes places.
-    """
-
-    def __init__(self, graph, program, first, constants, outs):
-        self.graph, self.program = graph, program
+    def __init__(self, graph, program, first, fixed, outs):
+        self.graph, self.parts = graph, []
         self.arguments, self.targets, self.in_place = [], [], []
         self.before, self.step, self.after, self.spare = [], [], [], []
-        inputs = program.inputs[constants : constants + len(first)]
+        self.fixed = [x for x in fixed if isinstance(x, Buffer)]
+        inputs = program.inputs[len(fixed) : len(fixed) + len(first)]
         for atom, v, result, out in zip(first, inputs, program.outputs, outs, strict=False):
             write = write_in_place(program, v, result)
-            if result is v:  # it stays
-                self.arguments.append(given(graph, atom))
-                self.targets.append(None)
-                self.after += copied(graph, atom, v.aval, out)
-                continue
-            few = small(v.aval)
-            here = self._array("now", v.aval, out) if few else out
-            self.before += copied(graph, atom, v.aval, here)
-            if write is not None:
-                self.arguments.append(here)
-                self.targets.append(here)
-                self.in_place.append((write, v))
-            elif few:
-                new = self._array("new", v.aval)
-                self.arguments.append(here)
-                self.targets.append(new)
-                self.step += moved(graph, v.aval, new, here)
+            now = given(graph, atom) if result is v else self._memory("now", v)
+            new = None if result is v else now if write is not None else self._memory("new", v)
+            self.arguments.append(now)
+            self.targets.append(new)
+            self.in_place += [(write, v)] if write is not None else []
+            self.fixed += [now] if result is v and isinstance(now, Buffer) else []
+            self.parts.append((atom, v.aval, now, new, out))
+
+    def _memory(self, prefix, v):
+        return Buffer(self.graph.functions.unique(prefix), v.aval.dtype, v.aval.shape)
+
+    def placed(self, few):
+        """Find memory for it. few: whether the programs are written out, so that small parts are arrays of their own."""
+        for atom, aval, now, new, out in self.parts:
+            if new is None:  # it stays
+                self.after += copied(self.graph, atom, aval, out, few)
+            elif own_array(now, few):
+                self.before += [array(now), *moved(given(self.graph, atom), now)]
+                self.after += moved(now, out)
+                if new is not now:
+                    self.before.append(array(new))
+                    self.step += moved(new, now)
             else:
-                self._two_memories(v.aval, out)
+                self.before += copied(self.graph, atom, aval, out)
+                self.before.append(pointer(now, out))
+                if new is not now:
+                    self._changing(now, new, out)
+        return self
 
-    def _array(self, prefix, aval, out=None):
-        """A small array in front of the loop. out: where it goes in the end."""
-        buffer = Buffer(self.graph.functions.unique(prefix), aval.dtype, aval.shape)
-        self.before.append(array(buffer))
-        if out is not None:
-            self.after += moved(self.graph, aval, buffer, out)
-        return buffer
-
-    def _two_memories(self, aval, out):
-        """A step reads one and writes the other."""
-        unique, t = self.graph.functions.unique, f"{memory_type(aval.dtype)} *"
-        now, new, spare = unique("now"), unique("new"), Buffer(unique("spare"), aval.dtype, aval.shape)
+    def _changing(self, now, new, out):
+        """Let memory change places after each step, and be `out` in the end."""
+        spare, t = Buffer(self.graph.functions.unique("spare"), now.dtype, now.shape), f"{memory_type(now.dtype)} *"
         self.spare.append(spare)
-        self.before += [Local(t, now, Name(out.name)), Local(t, new, Name(spare.name))]
-        self.arguments.append(Buffer(now, aval.dtype, aval.shape))
-        self.targets.append(Buffer(new, aval.dtype, aval.shape))
-        other, here, there, to = Name("other"), Name(now), Name(new), Name(out.name)
+        self.before.append(pointer(new, spare))
+        other, here, there, to = Name("other"), Name(now.name), Name(new.name), Name(out.name)
         self.step.append(scope(Local(t, "other", here), Assign(here, there), Assign(there, other)))
-        copy = call("__builtin_memcpy", to, here, aval.size * aval.dtype.itemsize)
+        copy = call("__builtin_memcpy", to, here, math.prod(now.shape) * now.dtype.itemsize)
         self.after.append(If(c("{} != {}", here, to), [Do(copy)]))
 
     def around(self, loop):
@@ -79,11 +74,9 @@ class Carried:
         return in_arena(self.graph, [*self.before, *loop, *self.after], places, offset)
 
 
-def moved(graph, aval, source, target):
-    """Statements that copy one array in memory to another."""
-    v = Var(aval)
-    graph.buffers[v] = source
-    return copied(graph, v, aval, target)
+def pointer(buffer, memory):
+    """The declaration of a buffer that lies where another one does."""
+    return Local(f"{memory_type(buffer.dtype)} *", buffer.name, Name(memory.name))
 
 
 def write_in_place(program, v, result):
@@ -116,7 +109,7 @@ def steps_of(e, graph):
     known_rows(results)
     fixed = [given(graph, x) for x in e.inputs[:constants]]
     rows = [given(graph, x) for x in e.inputs[constants + carry :]]
-    carried = Carried(graph, program, e.inputs[constants : constants + carry], constants, outs)
+    carried = Carried(graph, program, e.inputs[constants : constants + carry], fixed, outs)
     counter, declared, read, written_ = functions.unique("n"), [], [], []
     for x, v in zip(rows, program.inputs[constants + carry :], strict=True):
         if isinstance(x, Buffer):
@@ -128,7 +121,8 @@ def steps_of(e, graph):
         declared.append(line)
         written_.append(y)
     targets = [*carried.targets, *written_]
-    statements = program_statements(program, graph, [*fixed, *carried.arguments, *read], targets, carried.in_place)
+    few, statements = body_of(program, graph, [*fixed, *carried.arguments, *read], targets, carried.in_place)
+    carried.placed(few)
     length, room = params["length"], []
     if length is None:
         length = Name(f"{rows[0].name}_n")  # type: ignore[union-attr]
@@ -136,7 +130,8 @@ def steps_of(e, graph):
             room += reserve(functions, out, math.prod(aval.shape), length)
         length = unless_memory(length) if room else length
     body = [*declared, *statements, *carried.step]
-    return carried.around([*room, repeated(counter, length, params["reverse"], body, stops(statements))])
+    loop = repeated(counter, length, params["reverse"], body, stops(statements), tuple(carried.fixed))
+    return carried.around([*room, loop])
 
 
 def loop(e, graph):
@@ -147,9 +142,9 @@ def loop(e, graph):
     results, outs = results_of(program), [graph.buffers[v] for v in e.outputs]
     known_rows(results)
     fixed = [given(graph, x) for x in e.inputs[:constants]]
-    carried = Carried(graph, program, first, constants, outs)
+    carried = Carried(graph, program, first, fixed, outs)
     going = Buffer(functions.unique("going"), results_of(test)[0][1].dtype, ())
-    asks = program_statements(test, graph, [*fixed, *carried.arguments], [going])
+    few, asks = body_of(test, graph, [*fixed, *carried.arguments], [going])
     declared, advance, written_ = [], [], []
     for out, (_, aval) in zip(outs[len(first) :], results[len(first) :], strict=True):
         length = f"{out.name}_n"
@@ -158,6 +153,7 @@ def loop(e, graph):
         advance.append(Do(c("{}++", Name(length)), (length,)))
         written_.append(y)
     targets = [*carried.targets, *written_]
-    statements = program_statements(program, graph, [*fixed, *carried.arguments], targets, carried.in_place)
+    also, statements = body_of(program, graph, [*fixed, *carried.arguments], targets, carried.in_place)
+    carried.placed(few and also)
     steps = [*declared, *statements, *advance, *carried.step]
-    return carried.around([endless(asks, Access(going, "0"), steps, [array(going)])])
+    return carried.around([endless(asks, Access(going, "0"), steps, [array(going)], tuple(carried.fixed))])

@@ -1,9 +1,9 @@
-"""Which loops within programs are written out: those over few elements, whose arrays then become variables."""
+"""Which programs within operations are written out: those over few elements, whose arrays then become variables."""
 
 import math
 
-from ....dsl.avals import UNKNOWN
 from ....dsl.ir.pass_selection import on
+from ...lowering import record
 from ..loops.nests import OPERATION, Nest, dry_run
 from ..text.expressions import waits
 
@@ -13,25 +13,29 @@ CALLS = 16  # elements from which on functions such as exp are rather computed f
 LONGEST = 2000  # steps of a program that are written out: compilers take long for more
 
 
-def small(aval):
-    """Whether an array's elements may be variables."""
-    return on("fusion") and UNKNOWN not in aval.shape and aval.size <= LARGEST
-
-
 def mark(nests, graph):
-    """Say of the nests of a program which loops are to be written out."""
+    """Say of the nests of a program which loops are to be written out: all, or those that run once. Returns whether all are.
+
+    Where some of the arrays have to lie in memory, for a function that takes them or a loop over many elements, what is stored
+    element by element is slow to be read in vectors.
+    """
     if not on("fusion"):
-        return
-    few = [n for n in nests if _few(n, graph)]
-    if sum([math.prod(n.shape) * n.work for n in few]) <= LONGEST * OPERATION:
-        for n in few:
-            n.unroll = True
+        return False
+    loops = [n for n in nests if isinstance(n, Nest) or not record(n.equation).of_programs]
+    few = all([_few(n, graph) for n in loops]) and sum([math.prod(n.shape) * n.work for n in loops]) <= LONGEST * OPERATION
+    for n in loops:
+        n.unroll = few or math.prod(n.shape) * _steps(n) == 1
+    return few
+
+
+def _steps(nest):
+    """Steps of an iteration, 0 for what calls a function on whole arrays."""
+    return getattr(nest, "steps", 0)
 
 
 def _few(nest, graph):
-    steps = getattr(nest, "steps", 0)  # blocks without have no loops of their own
-    size = math.prod(nest.shape) * steps
-    if not steps or size > (SUMMED if nest.reduced or steps > 1 else LARGEST):
+    size = math.prod(nest.shape) * _steps(nest)
+    if not _steps(nest) or size > (SUMMED if nest.reduced or nest.steps > 1 else LARGEST):
         return False
     return size <= CALLS or not isinstance(nest, Nest) or not any(map(_calls, dry_run(nest, graph).statements))
 

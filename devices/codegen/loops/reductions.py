@@ -12,6 +12,13 @@ from ..text.scalars import Unsupported, converted, literal, memory_type
 from ..text.statements import Array, Assign, Block, Do, If, Local
 
 
+def nothing(sign, dtype):
+    """The number to which any other one can be added ("+"), or by which it can be multiplied ("*"), without a change: compilers
+    leave out the first step then. For floating numbers that is no 0, to which -0.0 would be added in vain."""
+    start = 1 if sign == "*" else -0.0 if dtype.kind in "fc" else 0
+    return literal(complex(start, start) if dtype.kind == "c" and sign == "+" else start, dtype)
+
+
 class Accumulator:
     """A running result. kind: the sign of a lowering's `reduce`; dtype: of the result; name: of the C variable."""
 

@@ -9,11 +9,11 @@ from ..loops.emission import reduced
 from ..loops.index_maps import aliases
 from ..loops.loops import Loop, around
 from ..loops.nests import added
-from ..loops.reductions import Accumulator
+from ..loops.reductions import Accumulator, nothing
 from ..text import small_products
 from ..text.expressions import Access, Name, c, call
 from ..text.indices import ZERO, Buffer, Index
-from ..text.scalars import Unsupported, code, converted, ctype, literal
+from ..text.scalars import Unsupported, code, converted, ctype
 from ..text.statements import Array, Assign, Do
 from . import blas
 
@@ -102,7 +102,7 @@ class Product:
         """Sums of products in loops that are to be written out."""
         t, total = ctype(self.dtype), Access(Buffer(graph.functions.unique("p"), self.dtype, (1,)), "0")
         term = converted(t, multiplied(x, y, self.dtype, graph))
-        start = Array(t, total.buffer.name, 1, (literal(0, self.dtype),))
+        start = Array(t, total.buffer.name, 1, (nothing("+", self.dtype),))
         sums = around([Loop("l", self.k, True)], [Assign(total, added(total, term, self.dtype))], unroll=True)
         loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
         return around(loops, [start, *sums, Assign(o, total)], unroll=True)

@@ -6,6 +6,7 @@ from ...lowering import lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around
 from ..loops.nests import counters
+from ..loops.reductions import nothing
 from ..text.expressions import Name, c
 from ..text.scalars import Unsupported, ctype
 from ..text.statements import Assign, If, Local
@@ -50,7 +51,7 @@ def flattened(e, default=None):
     return e.inputs if e.params.get("axis", default) is None else []
 
 
-def _cumulate(sign, start):
+def _cumulate(sign):
     def lower(e, graph):
         x, axis = line(e, graph)
         out = e.outputs[0]
@@ -62,7 +63,7 @@ def _cumulate(sign, start):
             value, total = body.at(x, idx, dtype), Name("total")
             target = body.access(graph.buffers[out], idx)
             step = Assign(total, c(f"{{}} {sign} {{}}", total, value))
-            return [step, Assign(target, total)], lambda loop: [Local(ctype(dtype), "total", start), *loop]
+            return [step, Assign(target, total)], lambda loop: [Local(ctype(dtype), "total", nothing(sign, dtype)), *loop]
 
         return [Scan(e, graph, x, axis, make)]
 
@@ -99,6 +100,6 @@ def _extremum(compare):
 
 
 for name, nests in (
-    ("cumsum", _cumulate("+", 0)), ("cumprod", _cumulate("*", 1)), ("argmax", _extremum(">")), ("argmin", _extremum("<")),
+    ("cumsum", _cumulate("+")), ("cumprod", _cumulate("*")), ("argmax", _extremum(">")), ("argmin", _extremum("<")),
 ):  # fmt: skip
     lowering(operations[name], nests=nests, memory=flattened)

@@ -85,9 +85,13 @@ class If:
 
 @dataclass(slots=True)
 class Block:
-    """Statements in braces. head: what stands before them, such as `for (…)`, None for a scope; declares: pairs (type, name) of
-    variables that the head makes. simd: run over vectors; shared: how threads share it, None if they do not; clause: what
-    OpenMP is told more; rounds: of a loop that counts from 0 and is to be written out, None for another."""
+    """Statements in braces.
+
+    head: what stands before them, such as `for (…)`, None for a scope; declares: pairs (type, name) of variables that the head
+    makes. simd: run over vectors; shared: how threads share it, None if they do not; clause: what OpenMP is told more.
+    rounds: of a loop that counts from 0 and is to be written out, None for another; fixed: Buffers that stay the same while a
+    loop runs. See `loops/unrolling.py`.
+    """
 
     head: object
     body: list
@@ -96,6 +100,7 @@ class Block:
     shared: str | None = None
     clause: str = ""
     rounds: int | None = None
+    fixed: tuple = ()
 
     @property
     def expressions(self):

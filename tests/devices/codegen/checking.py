@@ -82,7 +82,8 @@ def installed(monkeypatch):
     _wrap(monkeypatch, emission, "folded", check_folded)
     for module in (source, recursion):
         _wrap(monkeypatch, module, "unrolled", list)
-    _wrap(monkeypatch, unrolling, "in_variables", list)
+    for name in ("in_variables", "read_before"):
+        _wrap(monkeypatch, unrolling, name, list)
     outline, text = source.without_repeats, KernelPrinter.kernel
 
     def without_repeats(before, statements):

@@ -7,12 +7,12 @@ import pytest
 
 import polyad as pa
 from polyad.devices.codegen.loops.loops import Loop, around
-from polyad.devices.codegen.loops.unrolling import elements, unrolled
+from polyad.devices.codegen.loops.unrolling import unrolled
 from polyad.devices.codegen.program import compiled
 from polyad.devices.codegen.text.expressions import Access, Name, c
 from polyad.devices.codegen.text.indices import Buffer, Index
 from polyad.devices.codegen.text.printer import Printer
-from polyad.devices.codegen.text.statements import Array, Assign, Do, If, Local, count, scope
+from polyad.devices.codegen.text.statements import Array, Assign, If, Local, count
 from polyad.dsl.ir.passes import optimized
 from polyad.dsl.ir.programs import evaluate
 
@@ -29,11 +29,27 @@ def text(statements):
 
 
 def test_a_loop_and_its_array():
-    """Each round is a scope of its own where it declares; the counter is a number in places and in expressions."""
+    """Rounds go on side by side, each with variables of its own; the counter is a number in places and in expressions."""
     body = [Local("double", "v", at(X, 1, i=2)), Assign(at(A, i=1), c("{} * {}", Name("v"), Name("i")))]
     made = unrolled([Array("double", "a", 2), *around([Loop("i", 2, False)], body, unroll=True)])
-    first, second = "{ double v = x[1]; a_0 = v * 0; }", "{ double v = x[3]; a_1 = v * 1; }"
-    assert text(made) == f"double a_0; double a_1; {first} {second}"
+    inside = "double v_0 = x[1]; double v_1 = x[3]; a_0 = v_0 * 0; a_1 = v_1 * 1;"
+    assert text(made) == f"double a_0; double a_1; {{ {inside} }}"
+
+
+def test_places_that_are_variables_of_a_round():
+    body = [Local("int64_t", "p", at(X, i=1)), Assign(at(A, p=2, i=1), "1")]
+    made = unrolled(around([Loop("i", 2, False)], body, unroll=True))
+    assert text(made) == "{ int64_t p_0 = x[0]; int64_t p_1 = x[1]; a[2 * p_0] = 1; a[2 * p_1 + 1] = 1; }"
+
+
+def test_rounds_that_build_on_each_other():
+    """What sets a variable, or may fail, goes on round by round."""
+    body = [Local("double", "v", at(X, i=1)), Assign(Name("t"), c("{} + {}", Name("t"), Name("v")))]
+    made = unrolled(around([Loop("i", 2, False)], body, unroll=True))
+    assert text(made) == "{ double v = x[0]; t = t + v; } { double v = x[1]; t = t + v; }"
+    body = [Local("double", "v", at(X, i=1)), If(c("{} > 0", Name("v")), [Assign(at(A, i=1), Name("v"))])]
+    made = unrolled(around([Loop("i", 1, False)], body, unroll=True))
+    assert text(made) == "{ double v = x[0]; if (v > 0) a[0] = v; }"
 
 
 def test_loops_within_loops():
@@ -47,35 +63,6 @@ def test_loops_within_loops():
 def test_other_loops_stay():
     loop = count("i", 0, 2, [Assign(at(A, i=1), "1")])
     assert text(unrolled([Array("double", "a", 2), loop])) == text([Array("double", "a", 2), loop])
-
-
-def test_first_values():
-    used = [Do(at(A)), Do(at(A, 2))]
-    assert text(unrolled([Array("double", "a", 6, ("0",)), *used])) == "double a_0 = 0; double a_2 = 0; a_0; a_2;"
-    assert text(unrolled([Array("int", "a", 6, ("4", "5", "6")), *used])) == "int a_0 = 4; int a_2 = 6; a_0; a_2;"
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        Do(Name("a")),  # a pointer to it
-        Do(at(A, i=1)),  # which element is found out later
-        Do(c("{} + f({})", at(A), Name("a"))),
-        If(c("{} > 0", at(A, i=1)), []),
-        scope(Assign(at(A, 1), Access(A, c("{}++", Name("k"))))),
-        Do(at(A, 6)),  # outside of it: nothing may hide that
-        Do(at(A, -1)),
-        Assign(Access(X, c("{}", at(A, i=1))), "0"),
-    ],
-)
-def test_arrays_that_stay(use):
-    statements = [Array("double", "a", 6), Assign(at(A, 1), "1"), use]
-    assert elements(statements) == {} and text(unrolled(statements)) == text(statements)
-
-
-def test_elements_that_are_named_within_places():
-    use = Assign(Access(X, c("{}", at(A, 3))), at(A, 1))
-    assert text(unrolled([Array("int64_t", "a", 6), use])) == "int64_t a_1; int64_t a_3; x[a_3] = a_1;"
 
 
 # ---------------------------------------------------------------------- in programs
