@@ -64,7 +64,7 @@ def one_by_one(body, sums, targets, loops):
     place = Index(0, [(loop.name, step) for loop, step in zip(few, strides)])
     before, steps, after = [], [], []
     for (t, value, *_), y in zip(sums, targets):
-        parts = body.graph.functions.unique("p")
+        parts = body.graph.functions.unique("part")
         before.append(Array(t.ctype, parts, max(many, 1)))
         steps.append(Assign(element(parts, place), value))
         after += [*pairwise(t, parts, many), Assign(y, element(parts, 0) if many else t.start)]

@@ -100,7 +100,7 @@ class Product:
 
     def _one_by_one(self, x, y, o, graph):
         """Sums of products in loops that are to be written out."""
-        t, total = ctype(self.dtype), Access(Buffer(graph.functions.unique("p"), self.dtype, (1,)), "0")
+        t, total = ctype(self.dtype), Access(Buffer(graph.functions.unique("part"), self.dtype, (1,)), "0")
         term = converted(t, multiplied(x, y, self.dtype, graph))
         start = Array(t, total.buffer.name, 1, (nothing("+", self.dtype),))
         sums = around([Loop("l", self.k, True)], [Assign(total, added(total, term, self.dtype))], unroll=True)
