@@ -8,13 +8,12 @@ from ..loops.bodies import Body
 from ..loops.emission import reduced
 from ..loops.index_maps import aliases
 from ..loops.loops import Loop, around
-from ..loops.nests import added
 from ..loops.reductions import Accumulator, nothing
 from ..text import small_products
 from ..text.expressions import Access, Name, c, call
-from ..text.indices import ZERO, Buffer, Index
+from ..text.indices import ZERO, Index
 from ..text.scalars import Unsupported, code, converted, ctype
-from ..text.statements import Array, Assign, Do
+from ..text.statements import Assign, Do, Local
 from . import blas
 
 SMALL = 40_000  # multiplications below which a call of BLAS takes longer than our own loops
@@ -79,7 +78,7 @@ class Product:
         (xn, x), (yn, y), (on, o) = self._views(body)
         loops = [Loop(f"b{a}", n, False) for a, n in enumerate(self.lead) if n != 1]
         if self.unroll:
-            return around(loops, self._one_by_one(Access(xn, x), Access(yn, y), Access(on, o), graph), unroll=True)
+            return around(loops, self._plain(Access(xn, x), Access(yn, y), Access(on, o), graph), unroll=True)
         base = lambda buffer, p: c("{} + {}", Name(buffer.name), p.without({"i", "j", "l"}))
         at = lambda p, name: p.coefficient(name)
         n, m, k, kind = self.n, self.m, self.k, code(self.dtype)
@@ -98,23 +97,19 @@ class Product:
         product = self._plain(Access(xn, x), Access(yn, y), Access(on, o), graph, parallel and not loops)
         return around(loops, product, False, parallel)
 
-    def _one_by_one(self, x, y, o, graph):
-        """Sums of products in loops that are to be written out."""
-        t, total = ctype(self.dtype), Access(Buffer(graph.functions.unique("part"), self.dtype, (1,)), "0")
-        term = converted(t, multiplied(x, y, self.dtype, graph))
-        start = Array(t, total.buffer.name, 1, (nothing("+", self.dtype),))
-        sums = around([Loop("l", self.k, True)], [Assign(total, added(total, term, self.dtype))], unroll=True)
-        loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
-        return around(loops, [start, *sums, Assign(o, total)], unroll=True)
-
     def _plain(self, x, y, o, graph, parallel=False):
-        """Sums of products one after the other, long ones in blocks."""
+        """Sums of products one after the other: few are written out, long ones in blocks."""
         t, total = ctype(self.dtype), Accumulator("|" if self.dtype.kind == "b" else "+", self.dtype, "s")
         term = multiplied(x, y, self.dtype, graph)
         loops = [Loop(name, n, False) for name, n in (("i", self.n), ("j", self.m)) if n != 1]
         if self.k == 1:  # an outer product
             vectors = bool(loops) and o.place.coefficient(loops[-1].name) == 1
-            return around(loops, [Assign(o, converted(t, term))], vectors, parallel)
+            return around(loops, [Assign(o, converted(t, term))], vectors, parallel, unroll=self.unroll)
+        if self.unroll:
+            start = Local(t, total.name, nothing("+", self.dtype) if self.k else total.start)
+            step = Assign(total.variable, total.combine(total.variable, term))
+            sums = [start, *around([Loop("l", self.k, True)], [step], unroll=True)]
+            return around(loops, [*sums, Assign(o, total.variable)], unroll=True)
         sums = reduced(Body(graph), [(total, term)], [Loop("l", self.k, True)], self.dtype.kind != "b")
         return around(loops, [*sums, Assign(o, total.variable)])
 

@@ -361,3 +361,16 @@ def test_threads():
     for t in threads:
         t.join()
     assert [results[k] for k in range(len(xs))] == [[float(run(np.asarray(x))[0])] * 50 for x in xs]
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "l"])
+@pytest.mark.parametrize("k", [0, 1, 3, 50])
+def test_products_and_sums_keep_signs(k, dtype):
+    """Sums begin with their first element: -0.0 is not 0.0; of nothing they are 0."""
+    a, b = -np.zeros((2, k)).astype(dtype), np.ones((k, 2)).astype(dtype)
+    f = lambda c, rows: pa.scan(lambda c, x: (c, (x @ b, pa.cumsum(x[0] * 1))), c, rows)[1]
+    products, sums = pa.jit(f)(1.0, np.stack([a, a]))
+    for found in (*sums, pa.jit(pa.cumsum)(a[0])):
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(np.cumsum(a[0])))
+    if k < 50:  # beyond, they begin with 0
+        np.testing.assert_array_equal(np.signbit(products), np.full((2, 2, 2), k > 0 and dtype in "fd"))
