@@ -18,13 +18,13 @@ LARGE = 4096  # elements, from which on a function costs more than looking its v
 def shares(generic):
     """Return whether an operation is a function of one array that is given by its slope, and costs more than a product."""
     card = generic.card
-    if not _calls(card.c):
+    if not _calls_function(card.c):
         return False
     regular = card.kind == "elementwise" and generic.arity == 1 and not generic.params and not generic.dense_rules
     return regular and card.partials is not None and callable(card.partials[0]) and "jvp" not in card.rules
 
 
-def _calls(expression):
+def _calls_function(expression):
     """Return whether an operation's C expression for real numbers calls a function; true also if it has none."""
     if isinstance(expression, dict):
         expression = next((text for kinds, text in expression.items() if "f" in kinds), None)

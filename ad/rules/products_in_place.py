@@ -14,7 +14,7 @@ from .nan_safe import product
 from .ownership import ALONE, BY_CALLER, references, writeable
 from .residuals import LARGE, elements, parts_of
 
-BLOCK = 1 << 14  # elements that are worked on at a time
+BLOCK_ELEMENTS = 1 << 14  # elements that are worked on at a time
 
 
 def over(ct, slope, alone=ALONE):
@@ -77,7 +77,7 @@ def _with_tangents(ct, slope):
 def _block_by_block(c, dc, s, ds):
     """The product of (c, dc) and (s, ds), written over the latter, in blocks which the processor's cache holds: what is in
     between takes no memory."""
-    rows = max(1, BLOCK * len(s) // s.size)
+    rows = max(1, BLOCK_ELEMENTS * len(s) // s.size)
     part = np.empty((min(rows, len(s)), *s.shape[1:]), s.dtype)
     for i in range(0, len(s), rows):
         where = slice(i, i + rows)

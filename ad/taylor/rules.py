@@ -94,7 +94,7 @@ def _at(x, followed):
     return lambda j: x.coefficients(j) if j else x.primal
 
 
-def _checked(generic, y, c):
+def _checked_coefficient(generic, y, c):
     """A coefficient brought to its value's shape and dtype."""
     if c is None:
         return None
@@ -112,7 +112,7 @@ def _by_own_rule(generic, rule, mine):
             def coefficient(k):
                 c = rule(k, _at(y, True), *xs, **params)
                 if c is not NotImplemented:
-                    return _checked(generic, y, c)
+                    return _checked_coefficient(generic, y, c)
                 if not otherwise:
                     otherwise.extend(_by_derivative(generic, mine)(args, params)(y))
                 return otherwise[0](k)
@@ -130,7 +130,7 @@ def _bilinear(generic, mine):
     def grow(args, params):
         a, b = [_at(x, m) for x, m in zip(args, mine, strict=True)]
         product = (lambda p, q: op(p, q, **params)) if params else op
-        return lambda y: [lambda k: _checked(generic, y, convolved(product, k, a, b))]
+        return lambda y: [lambda k: _checked_coefficient(generic, y, convolved(product, k, a, b))]
 
     return grow
 
@@ -160,13 +160,13 @@ def _rules_of(generic, coefficient):
 
     def rules(y):
         if not isinstance(y, tuple):
-            return [lambda k: _checked(generic, y, coefficient(k))]
+            return [lambda k: _checked_coefficient(generic, y, coefficient(k))]
         found = {}
 
         def part(j, k):
             if k not in found:
                 found[k] = coefficient(k)
-            return None if found[k] is None else _checked(generic, y[j], found[k][j])
+            return None if found[k] is None else _checked_coefficient(generic, y[j], found[k][j])
 
         return [partial(part, j) for j in range(len(y))]
 
@@ -201,7 +201,7 @@ def _by_partials(generic, mine):
             whole = reduce(add, parts)
             return _over(whole, k)
 
-        return lambda y: [lambda k: _checked(generic, y, coefficient(k, y))]
+        return lambda y: [lambda k: _checked_coefficient(generic, y, coefficient(k, y))]
 
     return grow
 

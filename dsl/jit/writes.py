@@ -72,7 +72,7 @@ class Before:
         """Replace the values of the trace that f left outside by their numbers, as if it had run eagerly."""
         for i, x in self.changed:
             if isinstance(x, Traced):
-                self.reads.write(i, number(x), self.objects)
+                self.reads.write(i, ended_value(x), self.objects)
             else:
                 settle(x)
 
@@ -88,7 +88,7 @@ def _acts(run):
     return any([e.op.card.acts(e.params) for s in followed for e in s.equations])
 
 
-def number(x):
+def ended_value(x):
     """A value of a trace that has ended, as what it stands for."""
     return result(x.variable, {x.variable: x.run.value(x.variable)}, x.variable.weak) if x.run.answers else x
 
@@ -97,9 +97,9 @@ def settle(container):
     """Replace the values of a trace that a list or dict holds."""
     for key, x in _items(container):
         if isinstance(x, Traced):
-            container[key] = number(x)
+            container[key] = ended_value(x)
         elif isinstance(x, tuple) and _holds_traced(x):
-            container[key] = type(x)([number(part) if isinstance(part, Traced) else part for part in x])
+            container[key] = type(x)([ended_value(part) if isinstance(part, Traced) else part for part in x])
         else:
             settle(x)
 

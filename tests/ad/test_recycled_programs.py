@@ -117,7 +117,7 @@ def low(monkeypatch):
             monkeypatch.setattr(module, "LARGE", 2)
         monkeypatch.setitem(written.SPACE, "LARGE", 2)
         monkeypatch.setattr(buffer_reuse, "LEAST", 1)
-        monkeypatch.setattr(products_in_place, "BLOCK", 5)
+        monkeypatch.setattr(products_in_place, "BLOCK_ELEMENTS", 5)
         monkeypatch.setattr(walk, "FEW_ELEMENTS", 1)
 
     return set_low
