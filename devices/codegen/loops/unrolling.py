@@ -42,10 +42,10 @@ def unrolled(statements):
 
 def written_out(s):
     """The statements of one statement in which the loops that say so are written out."""
-    if type(s) is not Block and type(s) is not If:
+    if not isinstance(s, (Block, If)):
         return [s]
     body = [x for inner in s.body for x in written_out(inner)]
-    if type(s) is If or s.rounds is None:
+    if isinstance(s, If) or s.rounds is None:
         return [replace(s, body=body)]
     ((_, counter),) = s.declares
     own = {x.name for x in body if type(x) is Local}
