@@ -45,6 +45,11 @@ def _spelled(leading, generic, arrays=True):
     return ", ".join([*parts, *([] if starred or not generic.params else ["*"]), *generic.params])
 
 
+def spelled_rule(which, generic):
+    """The parameters of the function of a rule for one array, as they are to be written."""
+    return _spelled(LEADING[which], generic)
+
+
 def _arity_to_try(generic):
     """A number of arrays to try."""
     return generic.arity if generic.arity is not None else len(generic.arrays) + 1
@@ -171,4 +176,4 @@ def _check_one(name, which, rule, leading, generic, count):
 
 
 def _rule_list(name, which, generic):
-    return f"write {name}.rule({which!r})([…]) with one function ({_spelled(LEADING[which], generic)}) for each array"
+    return f"write {name}.rule({which!r})([…]) with one function ({spelled_rule(which, generic)}) for each array"

@@ -34,7 +34,7 @@ class MappedCall:
 
     def __init__(self, call, run, kinds):
         self.call, self.run, self.kinds = call, run, kinds
-        self.name, self.has_push, self.has_pull = call.name, call.has_push, call.has_pull
+        self.custom, self.name, self.has_push, self.has_pull = call.custom, call.name, call.has_push, call.has_pull
         self.axes = tuple([0 if kind == "lanes" else None for kind in kinds])
 
     def __repr__(self):

@@ -6,6 +6,8 @@ a trace records one equation. What the rule does not know of, values that the fu
 followed through the function itself: results may be values of the very transformation whose rule is run.
 """
 
+from contextvars import ContextVar
+
 from ...dispatch import (
     Array,
     ConcreteValueError,
@@ -32,6 +34,9 @@ from ..reverse.tape import Reverse, ReverseRun, several_values
 from ..reverse.walk import nan_safe_walk
 from ..rules.projection import match_tangent
 from .batched_call import MappedCall, ReadsDeeper, reads_outside
+
+# (function, run, avals) of the forward rules that are being recorded here, to be transposed
+_recording: ContextVar[tuple] = ContextVar("recording", default=())
 
 
 @opaque(kernel=None, numpy=(), spelled="custom_vjp", no_rule={
@@ -184,6 +189,12 @@ def reverse_target(cls, types):
         check_runs(r, args, cls)
         xs = [snapshot(a.value) if m else a for a, m in zip(args, mine, strict=True)]
         below = lambda v: _below(v, cls, r, call, "value")
+        recording = _recording.get()
+        if recording and not call.has_pull and (call.custom, r, list(map(aval_of, xs))) in recording:
+            raise MissingRuleError(
+                f"{call.name} has no reverse derivative: its forward rule calls it with the tangents, which says nothing of "
+                "its transpose; give it .defvjp(forward, backward) too, or write the rule in other operations"
+            )
         ys, pull = (_pullback_of if call.has_pull else _pulled_by_forward)(call, xs, places, cls, below)
         own = [j for j, y in enumerate(ys) if type(y) is cls]  # followed through the function itself
         parents = (*[args[i].index for i in places], *[ys[j].index for j in own])
@@ -213,9 +224,13 @@ def _pullback_of(call, xs, places, cls, below):
 
 
 def _pulled_by_forward(call, xs, places, cls, below):
-    between = _between(cls, call)
+    between, outer, avals = _between(cls, call), _recording.get(), list(map(aval_of, xs))
     dxs = [between.input(zeros_like(x)) if i in places else None for i, x in enumerate(xs)]
-    ys, dys = call.push(dxs, xs)
+    token = _recording.set((*outer, (call.custom, between, avals)))
+    try:
+        ys, dys = call.push(dxs, xs)
+    finally:
+        _recording.reset(token)
     between.close()
     if any(isinstance(below(y), Reverse) and below(y).run is between for y in ys):
         raise StructureError(f"{call.name}: the value that its rule returns depends on the tangents; it must not")

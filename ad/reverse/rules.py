@@ -1,17 +1,24 @@
 """The reverse rule of an operation: of its card, by the types of the arguments, or from its forward rule, transposed."""
 
+from contextvars import ContextVar
 from typing import Any
 
-from ...dispatch import MissingRuleError
-from ...dsl.avals import dtype_of
+import numpy as np
+
+from ...dispatch import MissingRuleError, isa
+from ...dsl.avals import aval_of, dtype_of
 from ...dsl.axes import in_lanes
 from ...dsl.debug.conventions import look_for_lost
+from ...dsl.declaration_checks import spelled_rule
 from ...dsl.ops.create import zeros_like
 from ..rules.by_type import implementation, one_each, opted_out, reverse_typed
 from ..rules.from_cards import differentiable, joint_rule, jvp_rule, nothing, reads_values, vjp_rule
 from ..rules.projection import match_cotangent, match_tangent
 from .mutation_checks import readers
 from .tape import ReverseRun
+
+# (operation, places, avals, parameters) of the forward rules that are being transposed here, the outermost first
+_transposing: ContextVar[tuple] = ContextVar("transposing", default=())
 
 
 def joint_reverse(generic, places, by_type=True):
@@ -66,6 +73,9 @@ def rule_for(generic, i, same_space=False, large=False) -> Any:
 def _transposed(generic, places, jvp=None):
     """The reverse rule, for the arrays at these places, of an operation that has a forward rule only: that rule, linear
     in its tangents, transposed. It returns a list. jvp: the rule, None for the card's."""
+    card = generic.card
+    if jvp is None and "jvp" not in card.rules and card.partials is None and (card.linear or card.kind == "linear"):
+        raise _own_transpose(generic)
     try:
         jvp = jvp_rule(generic) if jvp is None else jvp
     except MissingRuleError as error:
@@ -76,6 +86,9 @@ def _transposed(generic, places, jvp=None):
 
     def vjp(ct, y, *xs, **params):
         look_for_lost(generic, "lost_back", ct, y, xs, params)
+        outer, call = _transposing.get(), (generic, places, list(map(aval_of, xs)), params)
+        if any([_same(call, other) for other in outer]):
+            raise _own_transpose(generic)
 
         def tangent(*followed):
             dxs = [None] * len(xs)
@@ -86,10 +99,32 @@ def _transposed(generic, places, jvp=None):
                 return dy
             return match_tangent(dy, y, generic.name)
 
-        cts = transpose(f"transpose of {generic.name}", tangent, [xs[i] for i in places], ct)
+        token = _transposing.set((*outer, call))
+        try:
+            cts = transpose(f"transpose of {generic.name}", tangent, [xs[i] for i in places], ct)
+        finally:
+            _transposing.reset(token)
         return [match_cotangent(c, y, xs[i], generic.name, i) for i, c in zip(places, cts, strict=True)]
 
     return vjp
+
+
+def _own_transpose(generic):
+    """The error for an operation whose forward rule is the operation itself, of the tangents: its transpose is a fact of its
+    own, which nothing that is known of it implies."""
+    name, linear = generic.name, generic.card.kind in ("linear", "bilinear")
+    rule = "transpose" if linear else "vjp"
+    form = f"{name}.rule({rule!r})([…]) under its declaration, with one function ({spelled_rule(rule, generic)})"
+    return MissingRuleError(
+        f"{name} has no reverse derivative: its forward derivative is {name} itself, of the tangents, which says nothing of "
+        f"its transpose; add {form} for each array, as operations of these"
+    )
+
+
+def _same(call, other):
+    """Whether the same operation is called with the same parameters, for arrays of the same shapes and dtypes."""
+    alike = lambda a, b: a is b or isa(a == b, (bool, np.bool_)) and bool(a == b)
+    return call[:3] == other[:3] and all([alike(v, other[3].get(k)) for k, v in call[3].items()])
 
 
 def transpose(name, linear, xs, ct):

@@ -521,3 +521,25 @@ def test_a_backward_that_cannot_be_transposed():
     close(pa.grad(lambda x: pa.sum(h(x)))(x), 2 * ones)
     with pytest.raises(pa.MissingRuleError, match=r"could not be transposed for forward mode .* \.defjvp\(rule\)"):
         pa.jvp(h, (x,), (ones,))
+
+
+def test_a_forward_rule_that_calls_its_function_with_the_tangents():
+    h = pa.custom_jvp(lambda x: x[::-1])
+    h.defjvp(lambda primals, tangents: (h(primals[0]), h(tangents[0])))
+    close(pa.jvp(h, (x,), (ones,))[1], ones)
+    ways = [
+        pa.grad(lambda x: pa.sum(h(x) ** 2)),
+        pa.jit(pa.grad(lambda x: pa.sum(h(x) ** 2))),
+        pa.hessian(lambda x: pa.sum(h(x) ** 2)),
+        lambda x: pa.vmap(pa.grad(lambda x: pa.sum(h(x))))(x[None]),
+        lambda x: pa.grad(lambda x: pa.sum(pa.vmap(h)(x)))(x[None]),
+    ]
+    for way in ways:
+        with pytest.raises(pa.MissingRuleError, match=r"no reverse derivative: .* give it \.defvjp\(forward, backward\) too"):
+            way(x)
+    h.defvjp(lambda x: (h(x), None), lambda saved, ct: (h(ct),))
+    for way in ways:
+        way(x)
+    k = pa.custom_jvp(lambda x: x**3)  # of the value, that is of no harm, in derivatives of derivatives either
+    k.defjvp(lambda primals, tangents: (k(primals[0]), 3 * primals[0] ** 2 * tangents[0]))
+    close(pa.hessian(lambda x: pa.sum(k(x)))(x), np.diag(6 * x))
