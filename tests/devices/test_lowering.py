@@ -152,6 +152,32 @@ def test_a_reduction_of_somebody_else(dtype, axis):
     np.testing.assert_array_equal(pa.jit(pa.vmap(f))(both), pa.vmap(f)(both), strict=True)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i1", "?"])
+@pytest.mark.parametrize("sign, extremum, initial", [("max", np.max, {}), ("min", np.min, {}), ("max", np.max, {"initial": 1})])
+def test_an_extremum_of_nothing_is_what_the_kernel_says(dtype, sign, extremum, initial):
+    """An error, or what the kernel has for it: as where nothing is compiled."""
+
+    @pa.reduction()
+    def extreme(x, /, axis=None, keepdims=False):
+        """An extremum."""
+
+    @extreme.method
+    def extreme_kernel(x: pa.HostArray, /, axis=None, keepdims=False):
+        return extremum(x, axis=axis, keepdims=keepdims, **initial)
+
+    pa.lowering(extreme, reduce=sign)
+    for shape, axis in (((0,), None), ((0, 3), 0), ((2, 0, 3), (0, 1)), ((3, 0), 0)):
+        x, f = np.zeros(shape, dtype), lambda x, axis=axis: extreme(x, axis=axis, keepdims=True)
+        for call in (f, pa.jit(f), pa.jit(lambda x, f=f: f(~x if x.dtype == bool else -x))):
+            if initial or np.max(x, axis=axis, initial=0).size == 0:
+                assert call(x).shape == f(x).shape
+                np.testing.assert_array_equal(pa.jit(f)(x), f(x), strict=True)
+            else:
+                with pytest.raises(ValueError, match="zero-size array"):
+                    call(x)
+    assert whole(lambda x: extreme(x), np.ones(3, dtype))
+
+
 def test_facts_add_up_and_are_seen_at_once():
     """An operation runs by its kernel until it has a lowering; what is said later is added."""
 

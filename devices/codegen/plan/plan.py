@@ -17,6 +17,7 @@ from ..text.scalars import Unsupported
 from .in_place import chains
 from .subprograms import constants_within, literals_among
 
+EXTREMA = ("max", "min")
 CHEAP = 8  # additions that are rather repeated than stored
 REMEMBERED = 4096  # equations of which is known whether they have C
 DEEPEST = 40  # movements of elements that are followed from one to the next
@@ -98,6 +99,8 @@ class Plan:
         if lowered.reduce:
             x = e.inputs[0]
             axes = reduced_axes(e.op.__name__, x.aval, e.params.get("axis"))
+            if lowered.reduce in EXTREMA and not x.aval.size and out.aval.size:
+                raise Unsupported("an extremum of nothing")  # what that is, or which error, the kernel says
             self._buffer(out)
             self._nest(Nest(x.aval.shape, [Reduce(out, e, axes, e.params.get("keepdims", False))]))
         elif lowered.nests:
