@@ -5,15 +5,29 @@ import weakref
 
 import numpy as np
 
-from ..dispatch import CUDA, DTypeError, HostArray, PolyadError, RegistrationError, describe, is_number, isa
+from ..dispatch import (
+    CUDA,
+    ConcreteValueError,
+    DTypeError,
+    HostArray,
+    PolyadError,
+    RegistrationError,
+    describe,
+    is_number,
+    isa,
+)
 from ..dispatch.device_kinds import common_device
 from ..dispatch.explain import no_method
 from ..dispatch.generic import Generic
+from .compilers import find_compiler
 from .device import Device
 from .kernels import kernel
 from .lowering import forgets
 
+PLAIN = frozenset((bool, int, float, complex))
+REMEMBERED = 256  # values of parameters of an operation whose ufuncs are kept
 _made = weakref.WeakKeyDictionary()  # generic -> (C, parameters, …) -> what was made of it
+_constant = weakref.WeakSet()  # generics whose parameters are no values in their C, so that it is compiled for each
 _lock = threading.RLock()
 forgets(_made.clear)
 
@@ -37,9 +51,54 @@ def own_kernel(generic, types, args):
     if not on_host:
         return kernel(op, lambda *xs, **params: _cuda(op, xs, numbers(op, params))(*xs), "c")
     if not generic.params:
-        made = _ufunc(op, {}, types, args)
+        made = _made_of_c(op, types, args, lambda ufuncs: _once(op, {}, "ufunc", lambda: ufuncs.ufunc(op, {})))
         return kernel(op, made, "c", made)
-    return kernel(op, lambda *xs, **params: _ufunc(op, numbers(op, params), types, args)(*xs), "c")
+    return kernel(op, _with_parameters(op, types, args), "c")
+
+
+def _with_parameters(op, types, args):
+    """The kernel of an operation with parameters: a ufunc for each of their values, all of one library."""
+    known = {}  # text of the parameters -> (ufunc, what it points to)
+
+    def run(*xs, **params):
+        plain = PLAIN.issuperset(map(type, params.values()))
+        found = known.get(repr(params)) if plain else None
+        if found is None:
+            values = numbers(op, params)
+            found = _made_of_c(op, types, args, lambda ufuncs: _loops(op, values, ufuncs, compiled=True).ufunc(values))
+            if plain:
+                if len(known) >= REMEMBERED:
+                    known.pop(next(iter(known)), None)
+                known[repr(params)] = found
+        return found[0](*xs)
+
+    return run
+
+
+def _loops(op, params, ufuncs, compiled):
+    """The loops of an operation with these parameters, made once for all values of those that C can read as numbers."""
+    named = tuple([k for k in params if _names(op, k)])
+    template = op.card.lowering is not None and op.card.lowering.template is not None
+    variable = () if template or op.generic in _constant else named
+    fixed = {k: v for k, v in params.items() if k not in variable}
+    shape = op.card.rules.get("shape")  # where what it gives may depend on the values
+    kinds = None if shape is None else ufuncs.results(op, params)
+    make = lambda: ufuncs.Loops(op, params, variable)
+    key = (variable, kinds, compiled)
+    if not compiled:
+        return _once(op, fixed, key, make)
+    try:
+        return _once(op, fixed, key, lambda: make().compiled())
+    except ufuncs.NoCompiler:
+        if not variable or find_compiler() is None:
+            raise
+    made = _once(op, params, ((), kinds, compiled), lambda: ufuncs.Loops(op, params).compiled())
+    _constant.add(op.generic)  # its parameters are no values in C
+    return made
+
+
+def _names(op, parameter):
+    return f"{{{parameter}}}" in repr(op.card.c)
 
 
 def own_dtype(op, xs, params):
@@ -48,12 +107,12 @@ def own_dtype(op, xs, params):
     card, generic = op.card, op.generic
     if card.c is None or card.kind != "elementwise" or generic.methods or generic.arity is None:
         return None
+    from .codegen import ufuncs
     from .codegen.text.scalars import Unsupported
-    from .codegen.ufuncs import ufunc_of_types
 
     params = numbers(op, params)
     try:
-        made = _once(op, params, "types", lambda: ufunc_of_types(op, params))
+        made, held = _loops(op, params, ufuncs, compiled=False).ufunc(params)
         return made(*[x if is_number(x) else np.empty(0, x.dtype) for x in xs]).dtype
     except (TypeError, Unsupported):  # which a call explains
         return None
@@ -62,8 +121,7 @@ def own_dtype(op, xs, params):
 def numbers(op, params):
     """The parameters, those that stand in the expression as plain numbers. Raises DTypeError for what is none, and what a value
     that a transformation follows raises when it is asked for its number."""
-    named = repr(op.card.c)
-    return {k: _number(op.__name__, k, v) if f"{{{k}}}" in named else v for k, v in params.items()}
+    return {k: _number(op.__name__, k, v) if _names(op, k) else v for k, v in params.items()}
 
 
 def _number(op, name, value):
@@ -71,6 +129,11 @@ def _number(op, name, value):
         return value
     try:
         return float(value)
+    except ConcreteValueError as error:
+        raise ConcreteValueError(
+            f"{op}: its parameter {name} is {describe(value)}, but parameters are plain values, which no transformation "
+            f"follows; declare {name} as an array, before the /"
+        ) from error
     except PolyadError:
         raise
     except (TypeError, ValueError):
@@ -82,7 +145,7 @@ def _number(op, name, value):
 
 def _once(op, params, what, make):
     """Return what is made of an operation's C with these parameters, once for all threads."""
-    key = repr(op.card.c), tuple(sorted(params.items())), what
+    key = repr(op.card.c), repr(sorted(params.items())), what
     with _lock:
         known = _made.setdefault(op.generic, {})
         if key not in known:
@@ -98,16 +161,15 @@ def _cuda(op, xs, params):
     return _once(op, params, what, lambda: run_of(op, xs, params))
 
 
-def _ufunc(op, params, types, args):
-    """The ufunc of an operation with these parameters, made once. Raises MethodError, RegistrationError."""
+def _made_of_c(op, types, args, make):
+    """What `make` gives of the module of ufuncs. Raises MethodError, RegistrationError."""
+    from .codegen import ufuncs
     from .codegen.text.scalars import Unsupported
     from .codegen.toolchain.library import NoCompiler
-    from .codegen.ufuncs import ufunc
-    from .compilers import find_compiler
 
     name, c = op.__name__, op.card.c
     try:
-        return _once(op, params, "ufunc", lambda: ufunc(op, params))
+        return make(ufuncs)
     except NoCompiler as error:
         if find_compiler() is None:
             hint = f"its kernel is made of its C expression, and {error}; or register one with @{name}.method"

@@ -6,19 +6,21 @@ infinity or NaN, as compiled programs do not.
 """
 
 import ctypes
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...dsl.avals import Aval, infer
 from ...dsl.ir.programs import Equation, Var
 from ..compilers import find_compiler
-from .loops.elementwise import expression
+from ..lowering import record
+from .loops.elementwise import expression, loop_dtypes
 from .source import COMPLEX, HEAD
 from .text.expressions import Name
 from .text.half import HALF
 from .text.math_functions import Functions
 from .text.printer import Printer
-from .text.scalars import Unsupported, cast, ctype, memory_type
+from .text.scalars import Unsupported, cast, ctype, literal, memory_type
 from .toolchain.library import NoCompiler, load
 from .toolchain.runtime import in_library
 
@@ -36,26 +38,83 @@ FROM_FUNCTIONS = 1  # number of PyUFunc_FromFuncAndData in NumPy's table of func
 _kept = []  # what ufuncs point to: they live as long as the process
 
 
-def dtypes(op, params):
-    """The dtypes, by their letters, of which an operation's expression can be written. Raises Unsupported for none."""
-    found, reasons = [], []
-    for char in DTYPES if isinstance(op.card.c, dict) else WITHOUT_KINDS:
+class Loops:
+    """The loops of an operation's expression, one for each dtype of which it can be written, and ufuncs of them.
+
+    params: of the operation; variable: the names of those that are no part of the C, but come with each ufunc, so that one
+    library serves all their values. Raises Unsupported where there is no dtype of which the expression can be written.
+    """
+
+    def __init__(self, op, params, variable=()):
+        self.op, self.params, self.variable = op, params, variable
+        self.loops, self.reasons, self.library = [], [], None
+        for char in DTYPES if isinstance(op.card.c, dict) else WITHOUT_KINDS:
+            try:
+                self.loops.append(self._loop(char, Functions()))
+            except Unsupported as error:
+                self.reasons.append(str(error))
+        if not self.loops:
+            raise Unsupported(self.reasons[-1 if isinstance(op.card.c, dict) else 2])
+
+    def _loop(self, char, functions):
+        return loop(self.op, self.params, np.dtype(char), functions, self.variable)
+
+    def compiled(self):
+        """These loops, compiled. Raises NoCompiler."""
         try:
-            _loop(op, params, np.dtype(char), Functions())
-            found.append(char)
-        except Unsupported as error:
-            reasons.append(str(error))
-    if not found:
-        raise Unsupported(reasons[-1 if isinstance(op.card.c, dict) else 2])
-    return found
+            self._compile()
+        except NoCompiler:
+            real = [one for one in self.loops if one.dtype.kind != "c"]
+            if len(real) in (0, len(self.loops)) or isinstance(self.op.card.c, dict) or find_compiler() is None:
+                raise
+            self.loops = real  # comparisons, say, are not C of complex numbers
+            self._compile()
+        return self
+
+    def _compile(self):
+        functions = Functions()
+        self.loops = [self._loop(one.dtype.char, functions) for one in self.loops]
+        complex_ = any(["c" in (one.dtype.kind, one.out.kind) for one in self.loops])
+        text = "\n".join([functions.text, FLAGS, HALF, *{one.name: one.text for one in self.loops}.values()]) + "\n"
+        self.library = load(HEAD + (COMPLEX if complex_ else "") + in_library(functions.needs) + text, list(functions.pointers))
+
+    def ufunc(self, params):
+        """(the ufunc for these values of the variable parameters, what it points to, which must live as long). Without a
+        library it computes nothing, but its results have the dtypes. Raises Unsupported where no dtype holds the values."""
+        count, loops, data, types, error = self.op.generic.arity, [], [], [], None
+        for one in self.loops:
+            try:
+                values = [literal(params[name], one.leader) and one.leader.type(params[name]) for name in self.variable]
+            except Unsupported as unfit:
+                error = error or unfit
+                continue
+            loops.append(one)
+            data.append(np.array(values, one.leader))
+            types += [one.dtype.num] * count + [one.out.num]
+        if not loops:
+            raise error or Unsupported("no dtype")
+        idle = ctypes.cast(_idle, ctypes.c_void_p).value
+        addresses = [self.library.address(one.name) if self.library else idle for one in loops]
+        return _ufunc_object(self.op, addresses, types, data)
 
 
-def ufunc_of_types(op, params):
-    """A ufunc with the types of an operation's, which computes nothing: its results have the dtype. Raises Unsupported."""
-    types = []
-    for dtype in map(np.dtype, dtypes(op, params)):
-        types += [dtype.num] * op.generic.arity + [_loop(op, params, dtype, Functions())[1].num]
-    return _ufunc_object(op, [ctypes.cast(_idle, ctypes.c_void_p).value] * (len(types) // (op.generic.arity + 1)), types)
+def results(op, params):
+    """The dtypes of the results that an operation's shape rule says, for arguments of each dtype, None where it fails."""
+    found = []
+    for dtype in map(np.dtype, DTYPES):
+        try:
+            found.append(infer(op, [Aval((), dtype)] * op.generic.arity, params).dtype.char)
+        except Exception:  # a rule of somebody else's, which a call of that dtype explains
+            found.append(None)
+    return tuple(found)
+
+
+def ufunc(op, params):
+    """The ufunc of an operation's expression without parameters, for as long as the process lives. Raises NoCompiler,
+    Unsupported."""
+    made, held = Loops(op, params).compiled().ufunc(params)
+    _kept.append(held)
+    return made
 
 
 @ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
@@ -63,37 +122,11 @@ def _idle(arrays, count, steps, data):
     """A loop without rounds."""
 
 
-def ufunc(op, params):
-    """The ufunc of an operation's expression with these parameters. Raises NoCompiler, and Unsupported where there is no dtype
-    of which the expression can be written."""
-    found = dtypes(op, params)
-    try:
-        return _compiled(op, params, found)
-    except NoCompiler:
-        real = [char for char in found if char not in "FD"]
-        if real == found or not real or isinstance(op.card.c, dict) or find_compiler() is None:
-            raise
-        return _compiled(op, params, real)  # comparisons, say, are not C of complex numbers
-
-
-def _compiled(op, params, chars):
-    """The ufunc with a loop for each of these dtypes."""
-    functions, loops, types, names, complex_ = Functions(), {}, [], [], False
-    for dtype in map(np.dtype, chars):
-        name, out, text = _loop(op, params, dtype, functions)
-        loops[name] = text
-        names.append(name)
-        types += [dtype.num] * op.generic.arity + [out.num]
-        complex_ = complex_ or "c" in (dtype.kind, out.kind)
-    text = "\n".join([functions.text, FLAGS, HALF, *loops.values()]) + "\n"
-    library = load(HEAD + (COMPLEX if complex_ else "") + in_library(functions.needs) + text, list(functions.pointers))
-    return _ufunc_object(op, [library.address(name) for name in names], types)
-
-
-def _ufunc_object(op, addresses, types):
-    """NumPy's object for loops at these addresses; types: numbers of the dtypes of each, arguments and result."""
+def _ufunc_object(op, addresses, types, values):
+    """(NumPy's object for loops at these addresses, what it points to). types: numbers of the dtypes of each, arguments and
+    result; values: an array for each, which its loop is given."""
     count = len(addresses)
-    loops, data = (ctypes.c_void_p * count)(*addresses), (ctypes.c_void_p * count)()
+    loops, data = (ctypes.c_void_p * count)(*addresses), (ctypes.c_void_p * count)(*[v.ctypes.data for v in values])
     types, name = ctypes.create_string_buffer(bytes(types)), ctypes.create_string_buffer(op.__name__.encode())
     doc = ctypes.create_string_buffer((op.__doc__ or "").encode())
     pointers, ints = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4
@@ -103,8 +136,7 @@ def _ufunc_object(op, addresses, types):
     made = make(numpy_function(FROM_FUNCTIONS))(
         at(loops), at(data), at(types), count, op.generic.arity, 1, no_identity, at(name), at(doc), 0
     )
-    _kept.append((loops, data, types, name, doc))
-    return made
+    return made, (loops, data, types, name, doc, values)
 
 
 def numpy_function(number):
@@ -119,15 +151,28 @@ def numpy_function(number):
     return table[number]
 
 
-def _loop(op, params, dtype, functions):
-    """(name, dtype of the result, C) of a loop over arguments of this dtype."""
+@dataclass
+class Loop:
+    """A loop over arguments of one dtype: its name in C, the dtype of its result, that of its variable parameters, and C."""
+
+    dtype: np.dtype
+    out: np.dtype
+    leader: np.dtype
+    name: str
+    text: str
+
+
+def loop(op, params, dtype, functions, variable):
+    """The Loop of an expression for arguments of this dtype. Raises Unsupported."""
     half = dtype.char == "e"
     inside = np.dtype("f") if half else dtype
     xs = [Var(Aval((), inside)) for _ in range(op.generic.arity)]
     given = [Var(Aval((), dtype)) for _ in xs]
     out = infer(op, [v.aval for v in given], params).dtype if "shape" in op.card.rules else dtype
     made = np.dtype("f") if out.char == "e" else out
-    e = Equation(op, xs, params, [Var(Aval((), made))])
+    places = {name: Name(f"p{k}") for k, name in enumerate(variable)}
+    e = Equation(op, xs, {**params, **places}, [Var(Aval((), made))])
+    leader = np.dtype(loop_dtypes(e)[0][record(e).leader or 0])
     text = Printer().expression(expression(e, functions, lambda i, wanted: cast(Name(f"a{i}"), inside, wanted)))
     name, n = f"loop_{'e' if half else dtype.str[1:]}", len(xs)
     load = "half_up({0})" if half else "{0} != 0" if dtype.kind == "b" else "{0}"
@@ -143,18 +188,21 @@ def _loop(op, params, dtype, functions):
     ways += [([f"s{i} == 0" if i == one else step for i, step in enumerate(steps)], fixed(one)) for one in range(n) if n > 1]
     # any other: by a function, so that the expression is compiled for vectors no more often than that is worth
     arguments = ", ".join([f"const {ctype(inside)} a{i}" for i in range(n)])
+    kinds = [f"const {ctype(leader)} {place.name}" for place in places.values()]
+    arguments = ", ".join([arguments, *kinds])
     lines = [f"static __attribute__((noinline)) {ctype(made)} of_{name}({arguments}) {{ return {text}; }}"]
     lines += [
         f"void {name}(char **a, const intptr_t *count, const intptr_t *steps, void *data) {{",
         "const int64_t n = *count;",
     ]
     lines += [f"char *{x} = a[{i}]; const int64_t s{i} = steps[{i}];" for i, x in enumerate(names)]
+    lines += [f"{kind} = ((const {ctype(leader)} *)data)[{k}];" for k, kind in enumerate(kinds)]
     lines.append("")
     for tests, place in ways if dtype.char not in SELDOM else ():
         local = [f"const {ctype(inside)} a{i} = {x};" for i, x in enumerate(given(place))]
         put = f"const {ctype(made)} a = {text}; {place('y', out, n)} = {store.format('a')};"
         lines[-1] += f"if ({' && '.join(tests)}) {{"
         lines += ["#pragma omp simd", "for (int64_t k = 0; k < n; k++) {", *local, put, "}", "} else "]
-    called = store.format(f"of_{name}({', '.join(given(apart))})")
+    called = store.format(f"of_{name}({', '.join([*given(apart), *[place.name for place in places.values()]])})")
     lines[-1] += f"for (int64_t k = 0; k < n; k++) {apart('y', out, n)} = {called};"
-    return name, out, "\n".join([*lines, "forget_flags();", "}"])
+    return Loop(dtype, out, leader, name, "\n".join([*lines, "forget_flags();", "}"]))

@@ -120,9 +120,15 @@ def _asked_by_jit(x):
 
 def _leave_jit(x):
     """Have a trace of jit that holds x go on eagerly: what it records of one process' lanes may not hold for another's."""
+    leave_jit(
+        x,
+        "Python asks for values of lanes that lie on several processes, each of which may go another way; use "
+        "polyad.where or polyad.cond",
+    )
+
+
+def leave_jit(x, reason):
+    """Have a trace of jit that holds x go on eagerly, and say why."""
     for part in layers_of(x):
         if _asked_by_jit(part) and part.below is None:
-            part.run.be_eager(
-                "Python asks for values of lanes that lie on several processes, each of which may go another way; use "
-                "polyad.where or polyad.cond"
-            )
+            part.run.be_eager(reason)

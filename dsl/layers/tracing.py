@@ -31,6 +31,7 @@ from ..card import operations
 from ..ir.programs import Equation, Program, Var, same_step, without_dead_code
 from ..mutation_checks import check_sealed, sealed, watching
 from .batching import lanes_of
+from .splitting import concrete, leave_jit
 from .weak_types import inferred, settled_numbers
 
 if TYPE_CHECKING:
@@ -97,6 +98,10 @@ class Traced(Layer):
             check_runs(r, args, cls)
             if r.performs:
                 return r.perform(generic, args, params)
+            if params and any([Layer in type(v).__mro__ for v in params.values()]):
+                params = {name: _plain_value(op, name, v) for name, v in params.items()}
+                if r.performs:
+                    return r.perform(generic, args, params)
             inputs = [a.variable if m else r.atom(a) for a, m in zip(args, mine)]
             inputs, weak = settled_numbers(r, generic, inputs, params, known)
             if r.performs:  # it was asked whether a divisor is zero
@@ -112,6 +117,20 @@ class Traced(Layer):
             return several(avals, results) if isinstance(avals, tuple) else results[0]
 
         return run
+
+
+def _plain_value(op, name, value):
+    """A parameter as a plain value. A number that the trace follows is asked for; jit goes on eagerly from a floating one."""
+    if not isinstance(value, Traced):
+        return value
+    remedy = f"declare {name} as an array, before the /, or make it a static argument of jit (static_argnums, static_argnames)"
+    told = f"{op.__name__}: its parameter {name} is {describe(value)}, but parameters are plain values; {remedy}"
+    if value.dtype.kind in "fc":
+        leave_jit(value, told)
+    try:
+        return concrete(value)[()]
+    except ConcreteValueError as error:
+        raise ConcreteValueError(told) from error
 
 
 def identity(x):

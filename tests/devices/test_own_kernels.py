@@ -210,6 +210,107 @@ def test_rules(x):
     check_rule(versine, x)
 
 
+class TestValuesOfParameters:
+    """All values of a parameter have one library, with the numbers as the C of each dtype would have them."""
+
+    def declared(self, c, rule=None):
+        @pa.elementwise(differentiable=False, c=c)
+        def op(x, /, k=2.0, shift=0):
+            """An expression of x, k and shift."""
+
+        if rule:
+            op.rule("shape")(rule)
+        return op
+
+    @pytest.mark.parametrize("rule", [None, lambda x, k, shift: pa.Aval(x.shape, np.dtype(bool))])
+    def test_one_library_for_all_values(self, monkeypatch, rule):
+        from polyad.devices import own_kernels
+        from polyad.devices.codegen import ufuncs
+
+        made, load = [], ufuncs.load
+        monkeypatch.setattr(ufuncs, "load", lambda *args: made.append(args) or load(*args))
+        monkeypatch.setattr(own_kernels, "REMEMBERED", 4)
+        op, x = self.declared("{0} * {k} > {shift}" if rule else "{0} * {k} + {shift}", rule), np.linspace(-1, 1, 5)
+        for k in [*np.linspace(-3, 3, 13), 3, True, np.float32(0.1), np.inf, np.nan] * 2:
+            for xs in (x, x.astype("f4"), x.astype("f2"), (10 * x).astype("i2")):
+                dtype = np.cos(xs[:1]).dtype
+                inside = np.float32 if dtype == np.float16 else dtype.type
+                with np.errstate(all="ignore"):
+                    wanted = xs.astype(inside) * inside(k)
+                wanted = wanted > 1 if rule else (wanted + inside(1)).astype(dtype)
+                np.testing.assert_array_equal(op(xs, k=k, shift=1), wanted)
+        assert len(made) == (2 if rule else 1)  # comparisons are not C of complex numbers, as the first attempt shows
+
+    def test_signs_of_zero(self):
+        op = self.declared("{0} * {k} - 0 * {shift}")
+        for k in (0.0, -0.0, 0.0, -0.0):
+            assert np.signbit(op(1.0, k=k)) == np.signbit(k) == np.signbit(pa.jit(lambda x, k=k: op(x, k=k))(1.0))
+
+    def test_values_that_a_dtype_does_not_hold(self):
+        """The next dtype that holds it is taken, as for a constant."""
+        op = self.declared({"iuf": "{0} + {k} + {shift}"})
+        x = np.array([1, 2], np.int8)
+        assert op(x, k=100).dtype == np.int8 and op(x, k=1000).dtype == np.int16 and op(x, k=100).dtype == np.int8
+        np.testing.assert_array_equal(op(x, k=1000), [1001, 1002])
+        with pytest.raises(pa.RegistrationError, match="no C can be made of"):
+            op(x, k=1j)
+        both = self.declared("{0} * {k} + {shift}")
+        np.testing.assert_array_equal(both(np.ones(2), k=1j), [1j, 1j])
+
+    def test_text_that_is_no_number_in_c(self):
+        op = self.declared("{0} * 1{k} + {shift}")
+        for k in (2, 3, 2):
+            assert op(1.0, k=k) == 10 + k
+
+    def test_beside_a_template(self):
+        op = self.declared("{0} * {k} + {shift}")
+        pa.lowering(op, template=lambda e, dtype: "{0} * {0}" if e.params["k"] == 2 else "{0}")
+        x = np.array([3.0])
+        assert [op(x, k=k)[0] for k in (2, 3.0, 2)] == [9, 3, 9]
+
+    def test_threads(self):
+        op, wrong = self.declared("{0} * {k} + {shift}"), []
+
+        def work(n):
+            for k in range(200):
+                if op(2.0, k=float(n + k), shift=n) != 2 * (n + k) + n:
+                    wrong.append((n, k))
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert not wrong
+
+    @pytest.mark.parametrize("kernel", [False, True])
+    def test_jit_names_the_parameter_that_it_cannot_follow(self, kernel):
+        op = self.declared(None if kernel else "{0} * {k} + {shift}")
+        if kernel:
+
+            @op.method
+            def op_kernel(x: pa.HostArray, /, k=2.0, shift=0):
+                return x * k + shift
+
+        f, x = pa.jit(lambda x, k: op(x, k=k) * 2), np.ones(2)
+        with pytest.warns(
+            pa.PerformanceWarning, match=r"op: its parameter k is Traced.* declare k as an array, .*static_argnums"
+        ):
+            np.testing.assert_array_equal(f(x, 3.0), [6, 6])
+        np.testing.assert_array_equal(f(x, 4.0), [8, 8])
+        np.testing.assert_array_equal(pa.jit(lambda x, k: op(x, k=k), static_argnums=1)(x, 4.0), [4, 4])
+        with pytest.raises(pa.ConcreteValueError, match="op: its parameter k is Traced.* declare k as an array"):
+            pa.make_ir(lambda x, k: op(x, k=k))(x, 0.5)
+
+    def test_a_program_holds_no_followed_parameter(self):
+        """Not where a shape rule says the dtype without looking at it, either."""
+        op = self.declared("{0} > {k} + {shift}", lambda x, k, shift: pa.Aval(x.shape, np.dtype(bool)))
+        with pytest.raises(pa.ConcreteValueError, match="op: its parameter k is Traced"):
+            pa.make_ir(lambda x, k: op(x, k=k))(np.ones(2), 0.5)
+        counted = lambda x: pa.fori_loop(0, 3, lambda i, s: s + op(x, k=i), pa.zeros_like(x))
+        np.testing.assert_array_equal(pa.jit(counted)(np.array([0.5, 1.5, 9.0])), [1, 2, 3])
+
+
 def test_rules_of_two_arrays():
     check_rule(damped, np.array([[1.0, 2.0]]), np.array([[0.5], [0.25]]))
 

@@ -48,7 +48,10 @@ def real_dtype(dtype):
 
 
 def literal(value, dtype):
-    """A number as a C constant of this dtype, exact. Raises Unsupported if the dtype does not hold it."""
+    """A number as a C constant of this dtype, exact; what is C already, as it is. Raises Unsupported if the dtype does not
+    hold it."""
+    if isinstance(value, Piece):
+        return value
     dtype = np.dtype(dtype)
     try:
         with np.errstate(all="ignore"):
