@@ -183,16 +183,33 @@ class Writer:
         return f"{left + ' = ' if left else ''}{called}({', '.join([arrays, *params])})"
 
     def imported(self, op):
-        """Return the name here of an operation of another module: two may have the same, or that of a value or the program."""
+        """Return the name here of an operation of another module: two may have the same, or that of a value or the program.
+        Raises ConcreteValueError for one that its module does not know."""
         if op not in self.outside:
+            place = _name_in_module(op)
             name = op.__name__ if len(op.__name__) > 3 else f"{op.__name__}_op"  # shorter ones are those of values
             while name in self.taken:
                 name += "_op"
             self.taken.add(name)
             self.outside[op] = name
-            alias = f" as {name}" * (name != op.__name__)
-            self.imports.add(f"from {op.__module__} import {op.__name__}{alias}")
+            alias = f" as {name}" * (name != place)
+            self.imports.add(f"from {op.__module__} import {place}{alias}")
         return self.outside[op]
+
+
+def _name_in_module(op):
+    """The name by which the module of an operation knows it: its own, or another if that was given to something else since."""
+    names = vars(sys.modules.get(op.__module__, sys))
+    if names.get(op.__name__) is op:
+        return op.__name__
+    found = [name for name, value in names.items() if value is op]
+    if not found:
+        taken = f", where {op.__name__} is another object by now" * (op.__name__ in names)
+        raise ConcreteValueError(
+            f"the operation {op.__name__} of {op.__module__} is not known by a name there{taken}, so that source code does not "
+            "find it; declare it at the top level of a module, under a name of its own"
+        )
+    return found[0]
 
 
 def tuple_of(names):

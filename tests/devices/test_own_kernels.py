@@ -355,6 +355,28 @@ def test_source_code_calls_it_under_a_name_of_its_own(monkeypatch):
         assert namespace["versine" if f is versine else "program"](0.5) == f(0.5)
 
 
+def test_source_code_of_an_operation_that_was_declared_again(monkeypatch):
+    """As in a notebook: the name stands for the new one. The old one is taken from where it is, or refused, as by `save`."""
+    module = types.ModuleType("a_notebook")
+    monkeypatch.setitem(sys.modules, "a_notebook", module)
+    first = SAME_NAME.format(c="(2 - cos({0}))")
+    exec(first, module.__dict__)
+    old = module.versine
+    exec(first.replace("2", "3"), module.__dict__)
+    for f in (old, lambda x: old(x) - module.versine(x), lambda x: pa.fori_loop(0, 2, lambda i, s: old(s), x)):
+        program = pa.make_ir(f)(0.5)
+        with pytest.raises(pa.ConcreteValueError, match="versine of a_notebook is not known .* is another object by now"):
+            program.code
+    module.kept = old
+    for f in (old, lambda x: old(x) - module.versine(x)):
+        program, namespace = pa.make_ir(f)(0.5), {}
+        exec(program.code, namespace)
+        assert namespace[program.name if f is old else "program"](0.5) == f(0.5) == program(0.5)
+    del module.versine, module.kept
+    with pytest.raises(pa.ConcreteValueError, match="not known by a name there, so that source code does not find it"):
+        pa.make_ir(old)(0.5).code
+
+
 # ---------------------------------------------------------------------- who is who
 SAME_NAME = """
 import polyad as pa
