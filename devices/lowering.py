@@ -11,6 +11,7 @@ from typing import Any
 
 from ..dispatch import RegistrationError, describe
 from ..dispatch.replaced_methods import announce
+from ..dsl.declaration_checks import place_text
 
 SIGNS = ("+", "*", "max", "min", "&", "|")
 
@@ -51,6 +52,12 @@ _listeners = []  # functions that forget what they know of an operation whose re
 def record(e):
     """The `Lowering` of an equation's operation."""
     return e.op.card.lowering or NOTHING
+
+
+def fault(e, fact, complaint):
+    """The error for what a function of an equation's lowering gives, with where that is written."""
+    function = getattr(record(e), fact)
+    return RegistrationError(f"lowering of {e.op.card.name}: {fact}{place_text(function)} {complaint}")
 
 
 def forgets(function):
@@ -111,6 +118,11 @@ def lowering(op: Any, /, **facts: Any) -> Callable[[Callable[..., list]], Callab
         raise RegistrationError(
             f"lowering of {card.name}: it is composite, so that code is made of the operations in its body; declare it as "
             "another kind for code of its own"
+        )
+    if "reduce" in facts and not (op.generic.arity == 1 and {"axis", "keepdims"} <= set(op.generic.params)):
+        raise RegistrationError(
+            f"lowering of {card.name}: reduce is of operations on one array with parameters axis and keepdims, such as those "
+            f"that polyad.reduction declares, not of {card.name}{op.generic.signature}"
         )
 
     def add(**facts):

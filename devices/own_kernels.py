@@ -19,6 +19,7 @@ from ..dispatch import (
 from ..dispatch.device_kinds import common_device
 from ..dispatch.explain import no_method
 from ..dispatch.generic import Generic
+from ..dsl.declaration_checks import place_text
 from .compilers import find_compiler
 from .device import Device
 from .kernels import kernel
@@ -167,17 +168,17 @@ def _made_of_c(op, types, args, make):
     from .codegen.text.scalars import Unsupported
     from .codegen.toolchain.library import NoCompiler
 
-    name, c = op.__name__, op.card.c
+    name, c, place = op.__name__, op.card.c, place_text(op.generic.prototype)
     try:
         return make(ufuncs)
     except NoCompiler as error:
         if find_compiler() is None:
             hint = f"its kernel is made of its C expression, and {error}; or register one with @{name}.method"
             raise no_method(op.generic, args, hint, types) from None
-        raise RegistrationError(f"{name}: c={c!r} is no expression in C of its arrays: {error}") from None
+        raise RegistrationError(f"{name}{place}: c={c!r} is no expression in C of its arrays: {error}") from None
     except Unsupported as error:
         raise RegistrationError(
-            f"{name}: no C can be made of c={c!r}: {error}; what stands before a parenthesis is a function of C's math "
+            f"{name}{place}: no C can be made of c={c!r}: {error}; what stands before a parenthesis is a function of C's math "
             "library, such as exp, log1p, hypot or fabs"
         ) from None
 

@@ -13,6 +13,7 @@ from ...dsl.control.self_calls import deep
 from ...dsl.ir.passes import optimized
 from ...dsl.ir.programs import Var
 from .calls import Fault, caller
+from .loops.lowering_checks import told
 from .plan.plan import elementwise
 from .program import by_operations, one_by_one, owned, started_step, stretches, with_sources
 from .text.scalars import Unsupported
@@ -24,7 +25,7 @@ def compile_donating(program):
     try:
         return _compiled(optimized(program), program.donated)
     except (NoCompiler, Unsupported) as error:
-        warn_once(error)
+        warn_once(told(error, program.equations))
         return lambda *leaves: [owned(y) for y in by_operations(program, leaves)]
 
 

@@ -18,6 +18,7 @@ from ...dsl.ir.programs import Var, evaluate
 from ..lowering import record
 from . import control, lowerings  # noqa: F401  (what each operation is in C)
 from .calls import Fault, caller
+from .loops.lowering_checks import told
 from .plan.plan import lowerable
 from .plan.subprograms import constants_within, in_row, literals_among
 from .source import Source, vars_of
@@ -31,7 +32,7 @@ def compile_or_run(program):
     try:
         return compiled(optimized(values_of(program)))
     except (NoCompiler, Unsupported) as error:
-        warn_once(error)
+        warn_once(told(error, program.equations))
         return lambda *leaves: [owned(y) for y in by_operations(program, leaves)]
 
 

@@ -494,13 +494,13 @@ class TestErrors:
 
     def test_unknown_word(self):
         with pytest.raises(
-            pa.RegistrationError, match=r"versine: no C can be made of c='fancy\(\{0\}\)': no fancy for float64; what"
+            pa.RegistrationError, match=r"versine \(.*:4\): no C can be made of c='fancy\(\{0\}\)': no fancy for float64; what"
         ):
             declared("fancy({0})")(np.ones(2))
 
     def test_no_expression(self):
         with pytest.raises(
-            pa.RegistrationError, match=r"versine: c='\{0\} \+\+ 1 x' is no expression in C of its arrays: .*compile: \w+"
+            pa.RegistrationError, match=r"versine \(.*:4\): c='\{0\} \+\+ 1 x' is no expression in C of its arrays: .*compile: \w+"
         ):
             declared("{0} ++ 1 x")(np.ones(2))
 

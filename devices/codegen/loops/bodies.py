@@ -5,10 +5,11 @@ A variable is a literal, lies in memory, or is computed where it is read, from t
 
 import numpy as np
 
+from ....dispatch import describe
 from ....dsl.avals import Aval
 from ....dsl.ir.programs import Var
-from ...lowering import record
-from ..text.expressions import Access, Name, c
+from ...lowering import fault, record
+from ..text.expressions import Access, Name, Piece, c
 from ..text.indices import Buffer, Index, aligned
 from ..text.scalars import cast, ctype, literal
 from ..text.statements import FAULT, Assign, If, Local
@@ -86,6 +87,9 @@ class Body:
             index_map = record(equation).index_map
             if index_map is not None:
                 name = index_map(self, equation, idx)
+                if not isinstance(name, (Piece, str)):
+                    form = "it must return C, such as body.value(e.inputs[0], idx)"
+                    raise fault(equation, "index_map", f"returned {describe(name)}; {form}")
             else:
                 self._compute_inputs(equation, idx)
                 name = self._expression(equation, idx)

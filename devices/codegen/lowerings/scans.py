@@ -2,9 +2,10 @@
 
 from ....dsl import operations
 from ....dsl.avals import normalize_axis
-from ...lowering import lowering
+from ...lowering import fault, lowering
 from ..loops.bodies import Body
 from ..loops.loops import Loop, around
+from ..loops.lowering_checks import checked_steps
 from ..loops.nests import counters
 from ..loops.reductions import nothing
 from ..text.expressions import Name, c
@@ -22,6 +23,8 @@ class Scan:
     sequential, steps, unroll = True, 1, False
 
     def __init__(self, e, graph, source, axis, make):
+        if axis not in range(source.aval.ndim):
+            raise fault(e, "nests", f"makes a Scan along axis {axis!r} of {source.aval}; axes are counted from 0")
         self.equation, self.source, self.axis, self.make = e, source, axis, make
         self.shape, self.writes, self.work = source.aval.shape, list(e.outputs), 4
         body = Body(graph)
@@ -32,7 +35,8 @@ class Scan:
     def emit(self, graph, outer=0, parallel=False):
         """Statements."""
         body = Body(graph)
-        steps, whole = self.make(body, counters(self.shape), Name(f"i{self.axis}"))
+        made = self.make(body, counters(self.shape), Name(f"i{self.axis}"))
+        steps, whole = checked_steps(self.equation, made)
         axis = around([Loop(f"i{self.axis}", self.shape[self.axis], True)], [*body.statements, *steps], unroll=self.unroll)
         others = [Loop(f"i{a}", n, False) for a, n in enumerate(self.shape) if a != self.axis and n != 1 and a >= outer]
         return around(others, whole(axis), False, parallel, unroll=self.unroll)

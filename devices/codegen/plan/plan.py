@@ -9,6 +9,7 @@ from ..loops.bodies import Graph
 from ..loops.elementwise import cost
 from ..loops.emission import emit
 from ..loops.index_maps import aliases, mapped
+from ..loops.lowering_checks import checked_nests, checked_statements
 from ..loops.nests import Nest, Reduce, Store, counters, dry_run, work
 from ..lowerings.contractions import view_source
 from ..text.indices import Buffer
@@ -106,7 +107,7 @@ class Plan:
         elif lowered.nests:
             for v in e.outputs:
                 self._buffer(v)
-            for nest in lowered.nests(e, graph):
+            for nest in checked_nests(e, lowered.nests(e, graph), graph):
                 self._nest(nest)
         elif aliases(e):
             x = e.inputs[0]
@@ -274,4 +275,4 @@ def trial(e, functions=Functions):
         elif not functions.blocks:
             raise Unsupported("statements of the host's own")
         else:
-            nest.emit(graph)
+            checked_statements(e, nest, nest.emit(graph), graph)

@@ -7,6 +7,9 @@ the text, once. To put one of these objects into a string by accident is an erro
 import functools
 from string import Formatter
 
+import numpy as np
+
+from ....dispatch import describe
 from .system import VECTOR
 
 # functions with vector versions, as C calls them: for double and float, libm's and our own
@@ -99,6 +102,10 @@ def _add(parts, calls, x):
     if type(x) is Expression:
         parts += x.parts
         return calls | x.calls if x.calls else calls
+    if not isinstance(x, (Piece, str, int, float, np.number, np.bool_)):
+        raise TypeError(
+            f"an expression of C is made of {describe(x)}; give Pieces (such as body.value(x, idx)), numbers or text"
+        )
     parts.append(x if isinstance(x, Piece) else str(x))
     return calls
 

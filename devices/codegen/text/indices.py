@@ -24,6 +24,9 @@ class Index(Piece):
     def __mul__(self, factor):
         return Index(self.const * factor, [(n, c * factor) for n, c in self.terms])
 
+    def __neg__(self):
+        return self * -1
+
     def __eq__(self, other):
         return isinstance(other, Index) and self.const == other.const and self.terms == other.terms
 

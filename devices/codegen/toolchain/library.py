@@ -21,8 +21,9 @@ class NoCompiler(Exception):
     """There is no compiler, or it does not compile."""
 
 
-# flags: compiler -> which of its sets of options works; missed: whether the last library looked for was not on the disk
-_state = {"warned": False, "flags": {}, "cache": None, "runtime": None, "missed": None, "standby": None}
+# warned: reasons that were told; flags: compiler -> which of its sets of options works; missed:
+# whether the last library looked for was not on the disk
+_state = {"warned": (), "flags": {}, "cache": None, "runtime": None, "missed": None, "standby": None}
 _lock = threading.Lock()  # of the runtime's making
 _loaded = {}  # key -> library
 _openmp = []  # those whose threads are OpenMP's
@@ -224,9 +225,9 @@ def key_of(text, words, flags):
 
 
 def warn_once(error):
-    """Say once that programs run operation by operation."""
-    if not _state["warned"]:
-        _state["warned"] = True
+    """Say that programs run operation by operation, once for each reason."""
+    if str(error) not in _state["warned"]:
+        _state["warned"] = (*_state["warned"], str(error))
         warnings.warn(f"programs run operation by operation: {error}", RuntimeWarning, stacklevel=2)
 
 

@@ -395,7 +395,7 @@ def test_code_that_does_not_compile_gives_way_to_the_operations(cupy, monkeypatc
         raise cupy.cuda.compiler.CompileException("no such thing")
 
     monkeypatch.setattr(launch.Runner, "compiled", fails)
-    monkeypatch.setitem(library._state, "warned", False)
+    monkeypatch.setitem(library._state, "warned", ())
     x = rng.normal(size=5)
     call = Compiled(pa.make_ir(lambda x: pa.sin(pa.sort(x)) + 1.0)(x))
     with pytest.warns(RuntimeWarning, match="operation by operation: CUDA code does not compile: no such thing"):

@@ -164,7 +164,7 @@ def fresh(monkeypatch, tmp_path):
         library.load("int nothing;", [])
         library.functions(compilers.find_compiler())
     monkeypatch.setattr(library, "_loaded", {})
-    monkeypatch.setattr(library, "_state", library._state | {"warned": False, "flags": {}, "cache": Cache(tmp_path / "cache")})
+    monkeypatch.setattr(library, "_state", library._state | {"warned": (), "flags": {}, "cache": Cache(tmp_path / "cache")})
     compilers.find_compiler.cache_clear()
     yield library._state["cache"]
     compilers.find_compiler.cache_clear()
