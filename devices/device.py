@@ -5,6 +5,9 @@ ask an array (`register_device_of`), creation (`@creator.method` for its arrays 
 from and to the host (`@place.method` for a NumPy array and `Device[NPU]`, `@host_copy.method` for its arrays).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..dispatch import CPU, Container, DeviceKind, DeviceMismatchError, Layer, PolyadError, describe, generic, isa, tree
@@ -34,7 +37,7 @@ class Device(str):
     ordinal = 0
     classes = {}  # kind -> class
 
-    def __new__(cls, kind, ordinal=None):
+    def __new__(cls, kind: Any, ordinal: int | None = None) -> Any:
         if isinstance(kind, Device):
             return kind
         if isinstance(kind, str):
@@ -74,7 +77,7 @@ _counts = {}  # kind -> function() -> how many
 _services = {}  # kind -> (synchronize, memory)
 
 
-def register_devices(kind, count, synchronize=None, memory=None):
+def register_devices(kind: type[DeviceKind], count: Callable[[], int], synchronize: Any = None, memory: Any = None) -> None:
     """Say how many devices of a kind there are.
 
     count: function() -> int; what it raises counts as none. synchronize: function(ordinal) that waits until all work
@@ -84,7 +87,7 @@ def register_devices(kind, count, synchronize=None, memory=None):
     _services[kind] = (synchronize, memory)
 
 
-def available_devices():
+def available_devices() -> list[Device]:
     """Every device that can be used here, the host first, as a list of `Device`. Never raises.
 
     >>> import polyad as pa
@@ -110,7 +113,7 @@ def usable(device):
     return device
 
 
-def synchronize(device=None):
+def synchronize(device: Any = None) -> None:
     """Wait until all work given to a device (or to all of them) is done; for timing."""
     for each in available_devices() if device is None else [usable(device)]:
         wait = _services[each.kind][0]
@@ -118,7 +121,7 @@ def synchronize(device=None):
             wait(each.ordinal)
 
 
-def memory(device):
+def memory(device: Any) -> Any:
     """(free, total) memory of a device in bytes. Raises DeviceError if it is not here or keeps no account."""
     device = usable(device)
     ask = _services[device.kind][1]
@@ -248,15 +251,15 @@ class device:
     array([0., 0.])
     """
 
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         self.device = Device(device)
         self.tokens = []
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self.tokens.append(namespace.set(creator(usable(self.device))))
         return self.device
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         namespace.reset(self.tokens.pop())
 
 

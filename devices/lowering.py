@@ -7,13 +7,14 @@ their loops are made, the library's in `codegen/lowerings/`, those of others in 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 from ..dispatch import RegistrationError, describe
 from ..dispatch.replaced_methods import announce
 from ..dsl.declaration_checks import place_text
 
-SIGNS = ("+", "*", "max", "min", "&", "|")
+Sign: TypeAlias = Literal["+", "*", "max", "min", "&", "|"]
+SIGNS = get_args(Sign)
 
 
 @dataclass
@@ -37,6 +38,23 @@ class Lowering:
     def of_programs(self):
         """Return whether it is an operation on programs, such as a loop."""
         return self.passes is not None
+
+
+class Facts(TypedDict, total=False):
+    """What `lowering` takes."""
+
+    nests: Callable[..., Any]
+    index_map: Callable[..., Any]
+    reduce: Sign
+    memory: Callable[..., Any] | bool
+    strided: bool
+    alias: Callable[..., Any]
+    in_place: bool
+    dtypes: Callable[..., Any]
+    leader: int
+    template: Callable[..., Any]
+    passes: Callable[..., Any]
+    stepwise: Callable[..., Any] | None
 
 
 NOTHING = Lowering()  # of operations without a record
@@ -66,7 +84,7 @@ def forgets(function):
     return function
 
 
-def lowering(op: Any, /, **facts: Any) -> Callable[[Callable[..., list]], Callable[..., list]]:
+def lowering(op: Any, /, **facts: Unpack[Facts]) -> Callable[[Callable[..., list]], Callable[..., list]]:
     """Tell the code generators of an operation: what `jit` needs to write C (or CUDA C++) of it.
 
     op: an operation with a card, ours or your own. Without a record an elementwise operation is written by its card's `c`, and

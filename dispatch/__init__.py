@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import tree
-from .arrays import HostArray
+
 from .callers import is_library
 from .call_watchers import step, stepping, unwatch, users_code, watch, watchers
 from .effects import Remembered, Replayed, effect_name, effects_are_kept
@@ -45,16 +45,12 @@ from .layers import (
     Layer,
     Run,
     become,
-    check_level,
-    captured,
-    check_runs,
     current_depth,
     innermost_run,
     layers_of,
     open_runs,
     refuse,
     settled,
-    several,
     snapshot,
 )
 from .promotion import conversion, convert, dense, promote, promote_type, promotion_rule
@@ -62,11 +58,12 @@ from .shapes_dtypes import dtype_of, is_number, ndim_of, shape_of
 from .next_methods import call_next, invoke, step_into
 from .resolve import lazy_libraries
 from .rule_methods import RuleTable
+from .targets import captured, check_level, check_runs, several
 from .type_tests import PlainMembers, isa
 
 if TYPE_CHECKING:
-    from .annotations import Array
+    from .annotations import Array, HostArray
 else:
-    from .arrays import Array
+    from .arrays import Array, HostArray
 
     __all__ = [name for name in dir() if not name.startswith("_")]

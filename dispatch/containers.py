@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from . import tree
 from .arrays import Array
@@ -52,11 +52,11 @@ class Container(Array):
         """The same array without structure, from operations on the leaves."""
         raise DensifyError(f"dense: {_no_dense_form(self)}")
 
-    def lanes(self, axis, take):
+    def lanes(self, axis: int, take: Callable[[Any, int], Any]) -> Any:
         """This container with batch axis `axis` handed to `take(leaf, axis)`: what each lane of a `vmap` sees."""
         return rebuild(type(self), [take(getattr(self, name), axis) for name in self.leaves], self._statics())
 
-    def stacked(self, axis, size, give):
+    def stacked(self, axis: int, size: int, give: Callable[..., Any]) -> Any:
         """The inverse of `lanes`: `give(leaf, axis)` returns the leaf with the lanes as batch axis `axis`."""
         return rebuild(type(self), [give(getattr(self, name), axis) for name in self.leaves], self._statics())
 
@@ -76,11 +76,11 @@ class Tangent:
     The entries have the leaves' names (`gradient.u`); a leaf without tangent space has `NoTangent`.
     """
 
-    def __init__(self, primal_type, leaves, statics=()):
+    def __init__(self, primal_type: type[Container], leaves: Iterable[Any], statics: Iterable[Any] = ()) -> None:
         self.primal_type, self.statics = primal_type, tuple(statics)
         self.leaves = dict(zip(primal_type.leaves, leaves, strict=True))
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "leaves":
             raise AttributeError(name)
         try:
@@ -244,7 +244,7 @@ class densify(Setting):
 
     variable = _mode
 
-    def __init__(self, mode):
+    def __init__(self, mode: Literal["warn", "allow", "error"]) -> None:
         if mode not in ("allow", "warn", "error"):
             raise ValueError(f'densify takes "allow", "warn" or "error", not {mode!r}')
         self.token = _mode.set(mode)

@@ -5,21 +5,25 @@ the deepest class wins; its layer unwraps values of its own class and run, treat
 operation again. Nesting order alone decides, so there is no precedence, no ambiguity and no perturbation confusion.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import threading
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from .annotations import T
 from .arrays import Array, LayerMeta
 from .callers import caller, is_library
 from .error_causes import caught, explain, reason
-from .errors import ConcreteValueError, LeakedLayerError, MutationError
+from .errors import ConcreteValueError, LeakedLayerError
 from .shapes_dtypes import dtype_of, shape_of
 from .type_tests import PlainMembers, Standing, set_class
 
-current_run: ContextVar["Run | None"] = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
+current_run: ContextVar[Run | None] = ContextVar("polyad_run", default=None)  # the run of the innermost transformation
 _lock = threading.Lock()
 
 
@@ -136,7 +140,7 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         return made
 
     @classmethod
-    def target(cls, generic, types) -> Any:
+    def target(cls, generic: Any, types: Any) -> Any:
         """The function that carries out `generic` for arguments of these types at this layer."""
         raise NotImplementedError
 
@@ -144,7 +148,7 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         """This value as a plain NumPy array for Python's control flow, if it has one."""
         raise NotImplementedError
 
-    def standing(self):
+    def standing(self) -> type:
         """The class of the plain value in whose place it is, for Python's type tests (type_tests.py)."""
         below = self.below
         return below.standing() if Layer in type(below).__mro__ else type(below)
@@ -152,15 +156,15 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
     def __repr__(self):
         return f"{type(self).__name__}({self.below!r})"
 
-    def made_as(self, other, alike):
+    def made_as(self, other: Any, alike: Callable[[Any, Any], bool]) -> bool:
         """Return whether another value of its run equals it with all its derivatives, because it was made alike."""
         return all(map(alike, self.parts(), other.parts()))
 
-    def parts(self):
+    def parts(self) -> list[Any]:
         """List the values in its slots, its run apart."""
         return [getattr(self, name) for name in self.state if name != "run"]
 
-    def remade(self, change):
+    def remade(self, change: Callable[[Any], Any]) -> Any:
         """It with `change(part)` in the place of each part; itself if nothing changes."""
         y = snapshot(self)
         for name in self.state:
@@ -191,14 +195,14 @@ def become(x, y):
     x.root = getattr(y, "root", None)
 
 
-def settled(x):
+def settled(x: Any) -> Any:
     """x, or what it holds if it is of a lasting kind and nothing follows it any more: the value of a tape after its end."""
     while Layer in type(x).__mro__ and x.lasting and not x.followed:
         x = x.below
     return x
 
 
-def snapshot(x):
+def snapshot(x: T) -> T:
     """x as it is now, whatever is written to it later: a layer value as an object of its own, all else as it is.
 
     For what a transformation of your own keeps of its arguments, and for the results that it hands out.
@@ -212,12 +216,12 @@ def snapshot(x):
     >>> pa.grad(f)(np.ones(2))
     array([-1.,  0.])
     """
-    cls = type(x)
+    cls: Any = type(x)
     if Layer not in cls.__mro__:  # isinstance would take ten times as long
         return x
-    if cls.lasting and not x.followed:
+    if cls.lasting and settled(x) is not x:
         return snapshot(settled(x))
-    y = object.__new__(cls)
+    y: Any = object.__new__(cls)
     y.restate(x)
     return y
 
@@ -250,24 +254,24 @@ class Run:
 
     __slots__ = ("__weakref__", "closed", "depth", "inner", "name", "outer", "place", "refusal", "rooted")
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name, self.closed, self.refusal = name, False, None
         self.inner = None  # the trace inside that records what is done with its values: `capture(generic, args, params)`
         self.rooted = False  # whether one of its values remembers of what it is the root
         self.place = caller()
 
     @property
-    def where(self):
+    def where(self) -> str:
         """file:line where the transformation was entered."""
         return "an unknown place" if self.place is None else f"{self.place[0]}:{self.place[1]}"
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         outer = self.outer = current_run.get()
         self.depth = 1 if outer is None else outer.depth + 1
         current_run.set(self)
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         self.close()
         innermost = current_run.get()
         if innermost is self or self in open_runs():  # not if this one is left after its surroundings
@@ -291,7 +295,7 @@ class Run:
             explain(error, traceback, self, Layer)
 
     @contextlib.contextmanager
-    def outside(self):
+    def outside(self) -> Iterator[None]:
         """Code in its surroundings, while it is under way: as if it had not been entered."""
         inside = current_run.get()
         if not self.closed:
@@ -301,7 +305,7 @@ class Run:
         finally:
             current_run.set(inside)
 
-    def close(self):
+    def close(self) -> None:
         self.closed = True
 
     remarks = None  # lists of what is to be said at its end
@@ -309,43 +313,43 @@ class Run:
     sees_effects = False  # whether operations with an effect pass through it, whatever they are applied to (effects.py)
     records = False  # whether it makes a program of what is called, instead of calling it
 
-    def looks_up(self, x):
+    def looks_up(self, x: Any) -> bool:
         """Return whether the program that it makes may be run with other numbers in the place of those of the array x."""
         return self.records
 
-    def once(self, name, perform):
+    def once(self, name: str, perform: Callable[[], Any]) -> Any:
         """The result of an operation with an effect: `perform()`, unless the run knows that this has happened already."""
         return perform()
 
-    def has_acted(self):
+    def has_acted(self) -> None:
         """Note that something was done which must not be done twice, as by running the function again."""
 
-    def takes_steps(self, name, params):
+    def takes_steps(self, name: str, params: Any) -> bool:
         """Return whether the operation of this name, on programs with effects, is run step by step here."""
         return False
 
-    def same(self, value):
+    def same(self, value: Any) -> Any:
         """A value as one of this transformation, without changing what is done with it."""
         return self.constant(value)
 
-    def written(self, x, new, others):
+    def written(self, x: Any, new: Any, others: Any) -> bool:
         """Called before a value x of this run is rebound to `new`, and with it the others that share its elements: whether
         the run has carried out the write in another way."""
         return False
 
-    def constant(self, value):
+    def constant(self, value: Any) -> Any:
         """A value without anything to follow (an array, or a value of an outer run) as a value of this transformation,
         so that followed values can be written into it; of the next outer one if this one does not follow its dtype."""
         return value if self.outer is None else self.outer.constant(value)
 
-    def leaked(self):
+    def leaked(self) -> LeakedLayerError:
         """The error for a value of this run that is met after its end."""
         return LeakedLayerError(
             f"a value of {self.name} (entered at {self.where}) was used after that transformation ended; return it "
             "from the transformed function instead of storing it outside"
         )
 
-    def foreign(self, other):
+    def foreign(self, other: Run) -> LeakedLayerError:
         """The error for values of two runs of one depth in the same operation."""
         for run in (self, other):
             if run.closed:
@@ -355,52 +359,11 @@ class Run:
             f"{other.name} (entered at {other.where}); {_THREAD}"
         )
 
-    def elsewhere(self):
+    def elsewhere(self) -> LeakedLayerError:
         """The error for a value of this run among those of a thread that runs outside of it."""
         return LeakedLayerError(
             f"a value of {self.name} (entered at {self.where}, depth {self.depth}) was used at depth "
             f"{current_depth()}, outside of that transformation; {_THREAD}"
-        )
-
-
-def captured(generic, whose, target):
-    """The target of a layer, where a trace under way inside takes calls over; args[whose] is a value of the layer."""
-
-    def run(*args, **params):
-        inner = args[whose].run.inner
-        return target(*args, **params) if inner is None else inner.capture(generic, args, params)
-
-    return run
-
-
-def check_runs(run, args, *classes):
-    """Check that all values of these classes are of this run, and that it is still open.
-
-    run: a `polyad.Run`. args: the arguments of an operation. classes: classes of layer values (`Kind[depth]`). The first thing
-    that the target of a layer does. Raises LeakedLayerError, which names the transformation and where it was entered.
-    """
-    for a in args:
-        if type(a) in classes and a.run is not run:
-            raise run.foreign(a.run)
-    if run.closed:
-        raise run.leaked()
-
-
-def several(y, parts):
-    """The results of an operation that gives several, in the kind of tuple that its kernel gives."""
-    return tuple(parts) if type(y) is tuple else type(y)(*parts)
-
-
-def check_level(generic, y, cls):
-    """Check that what a rule returned belongs to what is around the transformation that runs it.
-
-    generic: the operation, as `Layer.target` gets it. y: the value. cls: the class of the transformation's values. Raises
-    MutationError if y is a value of this transformation or of one inside.
-    """
-    if Layer in type(y).__mro__ and type(y).depth >= cls.depth:
-        raise MutationError(
-            f"{generic.name}: its rule returned a {type(y).__name__} while it computed the value inside a {cls.__name__}; "
-            "in rules, create arrays like an argument, polyad.zeros_like(x, shape=…), not with polyad.zeros(shape)"
         )
 
 

@@ -84,7 +84,7 @@ def invoke(function: Callable[..., Any], types: Any, *args: Any, **params: Any) 
     return choose(generic, slot, types, arrays)(*arrays, **statics)
 
 
-def step_into(generic, types):
+def step_into(generic: Any, types: Any) -> Any:
     """For `lift` of a `polyad.Layer`: an operation on programs is carried out as for plain arrays, on the followed values.
 
     So `cond` takes one branch, and `scan` and `while_loop` run step by step; each operation inside goes through the layer.

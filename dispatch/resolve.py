@@ -19,10 +19,11 @@ from .device_kinds import common_device, lookup_device_of, lookup_kind, mixed_de
 from .errors import AmbiguousMethodError, MissingRuleError, ShapeError, type_name
 from .explain import ambiguous, no_method
 from .generic import Generic
-from .layers import Array, Layer, captured, current_depth, settled, several, snapshot
+from .layers import Array, Layer, current_depth, settled, snapshot
 from .order import Signature, narrowest
 from .plum_types import deliver, promises
 from .signatures import parts
+from .targets import captured, several
 
 DERIVATIVES = frozenset(("jvp", "vjp", "vjp_all"))  # rules that a composite's derivative has in place of its body's
 lazy_libraries = {}  # top-level module of an array class -> function that registers its kernels

@@ -1,7 +1,7 @@
 """Settings of a thread, such as `densify`: called as a function they hold from there on, as a context manager for a block."""
 
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 
 class Setting:
@@ -9,11 +9,11 @@ class Setting:
 
     variable: ContextVar[Any]
 
-    def __init__(self, on=True):
+    def __init__(self, on: bool = True) -> None:
         self.token = self.variable.set(bool(on))
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.variable.reset(self.token)

@@ -140,7 +140,7 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     return flatten(tree, is_leaf)[1]
 
 
-def node(tree):
+def node(tree: Any) -> Any:
     """A tree one level deep: (class, names or keys of the children, children, static part); None for a leaf."""
     if flatten(tree)[1] is LEAF:
         return None
@@ -220,7 +220,7 @@ def paths(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[str]:
     return [accessor.codify("") for accessor in optree.treespec_accessors(shape)]
 
 
-def match(shape, tree, where, is_leaf=None):
+def match(shape: Any, tree: Any, where: str, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves of `tree`, which must have the structure `shape`; a `StructureError` naming both if not."""
     found, other = flatten(tree, is_leaf)
     if other != shape:
@@ -238,7 +238,7 @@ def _substituted(tree):
     return map(lambda x: stand_ins[type(x)](x) if stands_in(x) else x, tree, is_leaf=stands_in)
 
 
-def show(shape):
+def show(shape: Any) -> str:
     """A structure as text."""
     text = str(shape)
     if text.startswith("PyTreeSpec("):
@@ -247,7 +247,7 @@ def show(shape):
     return re.sub(r"CustomTreeNode\((\w+)(\[.*?\]), \[", r"\1\2([", text)
 
 
-def broadcast_prefix(prefix, tree, where, is_leaf=None):
+def broadcast_prefix(prefix: Any, tree: Any, where: str, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """One entry of `prefix` for each leaf of `tree`: a prefix's leaf stands for the whole subtree below it.
 
     None in `prefix` is an entry like any other, so `in_axes=(0, None)` says what it looks like.

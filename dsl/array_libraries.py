@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch import Container, DeviceMismatchError, HostArray, Layer, describe, generic, tree
-from ..dispatch.arrays import Array, ArrayMeta
+from ..dispatch import Container, DeviceMismatchError, Layer, describe, generic, tree
+from ..dispatch.arrays import Array, ArrayMeta, HostArray
 
 namespace = ContextVar("polyad_namespace", default=np)  # the creation functions of the current device
 

@@ -4,6 +4,8 @@ Regular cards need no shape rule: broadcasting or the reduced axes give the shap
 of one element, gives the dtype, so promotion is NumPy's and nobody's copy of it.
 """
 
+from __future__ import annotations
+
 import math
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,7 +45,7 @@ class Aval:
     def ndim(self):
         return len(self.shape)
 
-    def fits(self, other):
+    def fits(self, other: Aval) -> bool:
         """Return whether both can be of one array: of the same shape and dtype, as far as lengths are known."""
         if self.dtype != other.dtype or len(self.shape) != len(other.shape):
             return False

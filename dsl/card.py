@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -145,7 +145,38 @@ class Card:
         return f"{self.home}.{self.name}" if self.home else self.name
 
 
-# what a declaration may say
+class Facts(TypedDict, total=False):
+    """What a declaration may say beside `partials`: facts of a `Card`."""
+
+    singular: bool
+    differentiable: bool
+    linear: Sequence[int] | None
+    kernel: str | None
+    numpy: Sequence[str] | None
+    c: str | dict[str, str] | None
+    samples: Sequence[Callable[..., Any]]
+    no_rule: dict[str, str] | None
+    collective: bool | Callable[..., Any]
+    effect: bool | Callable[..., Any]
+    home: str | None
+    spelled: str | None
+    per_lane: bool
+    raises: bool
+    view: Any
+
+
+class FactsAndPartials(Facts, total=False):
+    """The same with the partial derivatives."""
+
+    partials: Partials
+
+
+class FactsOfAny(FactsAndPartials, total=False):
+    """And whether its argument is a sequence of arrays."""
+
+    sequence: bool
+
+
 FACTS = [f.name for f in fields(Card) if f.name not in ("body", "kind", "lowering", "name", "rules")]
 
 
@@ -176,7 +207,18 @@ COMMON = {
 }
 
 
-def _declare(prototype: Any, kind, *, body=None, sequence=False, kernel="", numpy=None, linear=None, no_rule=None, **facts):
+def _declare(
+    prototype: Any,
+    kind,
+    *,
+    body=None,
+    sequence=False,
+    kernel: str | None = "",
+    numpy=None,
+    linear=None,
+    no_rule=None,
+    **facts: Any,
+):
     name = prototype.__name__
     if "Raises" not in (prototype.__doc__ or "Raises"):
         prototype.__doc__ = f"{prototype.__doc__.rstrip()}\n\n    {COMMON[kind]}\n    "
@@ -264,7 +306,7 @@ def _decorator(kind: str, facts: dict[str, Any]) -> Any:
     return lambda prototype: _declare(prototype, kind, **facts)
 
 
-def elementwise(*, partials: Partials = None, **facts: Any) -> DeclareOnArray:
+def elementwise(*, partials: Partials = None, **facts: Unpack[Facts]) -> DeclareOnArray:
     """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch.
 
     With `c`, an expression in C, it needs no kernel, and is compiled like the library's operations.
@@ -275,34 +317,34 @@ def elementwise(*, partials: Partials = None, **facts: Any) -> DeclareOnArray:
     >>> versine(np.zeros(2)), pa.jit(pa.grad(versine))(0.0)
     (array([0., 0.]), np.float64(0.0))
     """
-    return _decorator("elementwise", facts if partials is None else {"partials": partials, **facts})
+    return _decorator("elementwise", {**facts} if partials is None else {"partials": partials, **facts})
 
 
 @overload
-def linear(*, sequence: Literal[True], **facts: Any) -> Declare: ...
+def linear(*, sequence: Literal[True], **facts: Unpack[FactsAndPartials]) -> Declare: ...
 @overload
-def linear(*, sequence: Literal[False] = False, **facts: Any) -> DeclareOnArray: ...
+def linear(*, sequence: Literal[False] = False, **facts: Unpack[FactsAndPartials]) -> DeclareOnArray: ...
 def linear(**facts: Any) -> Any:
     """Card of an operation linear in its arguments `linear` (None: all): forward by itself, reverse by rule transpose."""
     return _decorator("linear", facts)
 
 
-def bilinear(**facts: Any) -> DeclareOnArray:
+def bilinear(**facts: Unpack[FactsAndPartials]) -> DeclareOnArray:
     """Card of an operation linear in each of two arguments separately: rule transpose gives both modes."""
     return _decorator("bilinear", {"linear": (0, 1), **facts})
 
 
-def reduction(**facts: Any) -> DeclareOnArray:
+def reduction(**facts: Unpack[FactsAndPartials]) -> DeclareOnArray:
     """Card of an operation that reduces over `axis` (None, an int or a tuple) with `keepdims`."""
-    return _decorator("reduction", facts)
+    return _decorator("reduction", {**facts})
 
 
-def opaque(**facts: Any) -> Declare:
+def opaque(**facts: Unpack[FactsOfAny]) -> Declare:
     """Card of an operation with rules of its own for everything."""
-    return _decorator("opaque", facts)
+    return _decorator("opaque", {**facts})
 
 
-def composite(**facts: Any) -> Declare:
+def composite(**facts: Unpack[FactsOfAny]) -> Declare:
     """Card of an operation defined by its body in other operations; layers follow the body."""
 
     def declare(body: Any) -> Any:

@@ -184,7 +184,7 @@ _world = None
 _world_lock = threading.Lock()
 
 
-def world():
+def world() -> Any:
     """The Communicator of all ranks of this job, made at the first call (all ranks together) and then kept.
 
     Initialises MPI. Without mpi4py or an MPI library it is one rank, and so it is in a child process of a rank (subprocess,

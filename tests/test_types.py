@@ -6,6 +6,7 @@ installation shows them nothing.
 """
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import polyad as pa
@@ -50,6 +52,38 @@ def public_names():
     return names + [f"pa.tree.{name}" for name in own if not name.startswith("_")]
 
 
+PARAMETERS = {"custom_jvp": "[..., Any]", "custom_vjp": "[..., Any]"}  # of the classes that are generic
+
+
+def public_classes():
+    """Name -> class, of those that are our own."""
+    found = {name: getattr(pa, name) for name in pa.__all__ if inspect.isclass(getattr(pa, name))}
+    return {name: cls for name, cls in found.items() if cls.__module__.startswith("polyad")}
+
+
+def attributes(name, cls):
+    """The public ones of a class; of `Array`, which stands for NumPy's arrays too, those that both have."""
+    shared = lambda attribute: name != "Array" or hasattr(np.ndarray, attribute) and attribute not in ("real", "imag")
+    return [attribute for attribute in dir(cls) if not attribute.startswith("_") and shared(attribute)]
+
+
+def uses():
+    """Programs that use each public attribute of each public class, and call whatever can be called."""
+    used, called = [
+        ["from typing import Any", "", "import polyad as pa", "", "a: list[Any] = []", "k: dict[str, Any] = {}"]
+        for program in range(2)
+    ]
+    abstract = ("pa.Array", "pa.HostArray")  # classes for annotations
+    called += [f"{name}(*a, **k)" for name in public_names() if callable(eval(name)) and name not in abstract]
+    for name, cls in public_classes().items():
+        given = f"def of_{name}(x: pa.{name}{PARAMETERS.get(name, '')}) -> None:"
+        used += [given, "    print(x)", *[f"    print(x.{attribute})" for attribute in attributes(name, cls)]]
+        called += [given, "    print(x)"]
+        called += [f"    x.{attribute}(*a, **k)" for attribute in attributes(name, cls) if callable(getattr(cls, attribute))]
+        called += ["    with x:", "        pass"] if hasattr(cls, "__enter__") else []
+    return "\n".join(used), "\n".join(called)
+
+
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     """A folder with the programs, and the package beside them."""
@@ -61,6 +95,8 @@ def programs(tmp_path_factory):
     for name in ("user.py", "faults.py"):
         (folder / name).write_text((HERE / "types" / name).read_text())
     (folder / "names.py").write_text("\n".join(["import polyad as pa", *(f"print({name})" for name in public_names())]))
+    for name, text in zip(("attributes.py", "calls.py"), uses(), strict=True):
+        (folder / name).write_text(text)
     return folder
 
 
@@ -80,7 +116,7 @@ def pyright(programs):
     environment = {**os.environ, "PYTHONPATH": str(programs / "site"), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     done = subprocess.run(command, cwd=programs, env=environment, capture_output=True, text=True, timeout=600)
     report = json.loads(done.stdout)
-    assert report["summary"]["filesAnalyzed"] == 4, done.stderr
+    assert report["summary"]["filesAnalyzed"] == 6, done.stderr
     return by_file(
         (Path(d["file"]).name, d["range"]["start"]["line"] + 1, d["message"])
         for d in report["generalDiagnostics"]
@@ -93,7 +129,8 @@ def mypy(programs):
     """file -> its errors by line."""
     tool("mypy")
     (programs / "mypy.ini").write_text(MYPY.format(path=programs / "site"))
-    command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "readme.py", "user.py", "names.py", "faults.py"]
+    files = [path.name for path in programs.glob("*.py")]
+    command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", *files]
     done = subprocess.run(command, cwd=programs, capture_output=True, text=True, timeout=600)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = re.findall(r"^([\w/]+\.py):(\d+): error: (.*)$", done.stdout, re.M)
@@ -111,9 +148,11 @@ both = pytest.mark.parametrize("checker", ["pyright", "mypy"])
 
 
 @both
-@pytest.mark.parametrize("program", ["readme.py", "user.py", "names.py"])
+@pytest.mark.parametrize("program", ["readme.py", "user.py", "names.py", "attributes.py", "calls.py"])
 def test_right_programs(checker, program, request):
-    """A name of names.py that has an error is public, but not to be seen as such: dsl/names.py lists them as `x as x`."""
+    """A name of names.py that has an error is public, but not to be seen as such: dsl/names.py lists them as `x as x`. An
+    attribute that is set from outside of its class is to be declared in it, under TYPE_CHECKING; and what mypy finds in
+    calls.py are functions without annotations, which --strict forbids users to call."""
     assert request.getfixturevalue(checker).get(program, {}) == {}
 
 

@@ -6,7 +6,7 @@ watch; `polyad.grad` of a function is the first choice: it cannot be used too la
 
 import functools
 import operator
-from typing import Any
+from typing import Any, Literal, Self, TypeVar
 
 from ...dispatch import Layer, LeakedLayerError, MutationError, StructureError, describe, settled, tree
 from ...dispatch.callers import caller
@@ -16,6 +16,8 @@ from ..locks import owner_of, walk_alone
 from ..reverse.persistent import Lasting
 from ..reverse.tape import Reverse, ReverseRun
 from ..subgraphs import Between, flattened
+
+T = TypeVar("T")
 
 
 class Taped(Lasting):
@@ -71,22 +73,22 @@ class Tape:
     (9.0, array([2., 3.]))
     """
 
-    def __init__(self, persistent=False):
+    def __init__(self, persistent: bool = False) -> None:
         self.persistent = persistent
         self._run: Any = None
         self._spent: Any = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self._run is not None:
             raise LeakedLayerError("Tape: a tape records one block; make another for another block")
         self._run = TapeRun("Tape").__enter__()
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         self._owner = owner_of(self._run)
         return self._run.__exit__(kind, error, traceback)
 
-    def watch(self, x):
+    def watch(self, x: T) -> T:
         """x as values that the tape follows, to compute with from here on: `x = tape.watch(x)`.
 
         x: floating or complex array, or tree; several come back as a tuple from `tape.watch((w, b))`. Raises DTypeError for
@@ -98,7 +100,7 @@ class Tape:
         values = as_inputs("Tape.watch", 0, leaves, x)
         return tree.unflatten(structure, run.inputs(values))
 
-    def gradient(self, target, sources, ct=None, unconnected="zero"):
+    def gradient(self, target: Any, sources: Any, ct: Any = None, unconnected: Literal["zero", "none"] = "zero") -> Any:
         """The gradient of a number by what was watched, or by what was computed from it.
 
         target: one real number computed on the tape; or any array or tree of them with ct, its cotangent of the same
@@ -111,7 +113,7 @@ class Tape:
         self._spend()
         return back.gradient(ct, unconnected)
 
-    def jacobian(self, target, sources):
+    def jacobian(self, target: Any, sources: Any) -> Any:
         """The Jacobian of an array or tree by sources, each leaf of shape (target's shape, source's shape); see `jacrev`.
 
         Zero where the target does not depend on a source; errors as for `gradient`.

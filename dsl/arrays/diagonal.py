@@ -60,7 +60,7 @@ class Diagonal(Container):
     array([1., 2.])
     """
 
-    def __init__(self, diag):
+    def __init__(self, diag: Any) -> None:
         diag = diag if hasattr(diag, "shape") else asarray(diag)
         if not diag.shape:
             raise ShapeError(f"Diagonal: the diagonal has at least one axis, not {describe(diag)}")
@@ -74,7 +74,7 @@ class Diagonal(Container):
     def dtype(self):
         return self.diag.dtype
 
-    def dense(self):
+    def dense(self) -> Any:
         return where(eye_like(self.diag, self.shape[-1], dtype=bool), expand_dims(self.diag, -1), zero_like(self))
 
 

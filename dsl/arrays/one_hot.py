@@ -50,7 +50,7 @@ class OneHot(Container):
     array([1., 0., 1.])
     """
 
-    def __init__(self, indices, n, dtype: Any = np.float64):
+    def __init__(self, indices: Any, n: int, dtype: Any = np.float64) -> None:
         indices = np.asarray(indices) if isa(indices, (int, list)) else indices
         if indices.dtype.kind not in "iu":
             raise DTypeError(f"OneHot: positions are integers, not {describe(indices)}")
@@ -62,11 +62,11 @@ class OneHot(Container):
     def shape(self):
         return (*self.indices.shape, self.n)
 
-    def mask(self):
+    def mask(self) -> Any:
         """Return a dense boolean array, true where the ones are."""
         return equal(expand_dims(self.indices, -1), arange_like(self.indices, self.n))
 
-    def dense(self):
+    def dense(self) -> Any:
         return astype(self.mask(), dtype=self.dtype)
 
 

@@ -50,13 +50,13 @@ class Zeros(Container):
         if any_(n < 0 for n in self.shape):
             raise ShapeError(f"Zeros: negative length in the shape {list(self.shape)}")
 
-    def dense(self):
+    def dense(self) -> Any:
         return zeros(self.shape, dtype=self.dtype)
 
-    def lanes(self, axis, take):
+    def lanes(self, axis: int, take: Any) -> Any:
         return Zeros((*self.shape[:axis], *self.shape[axis + 1 :]), self.dtype)
 
-    def stacked(self, axis, size, give):
+    def stacked(self, axis: int, size: int, give: Any) -> Any:
         return Zeros((*self.shape[:axis], size, *self.shape[axis:]), self.dtype)
 
     def __repr__(self):

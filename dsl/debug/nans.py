@@ -6,7 +6,7 @@ equation that made it is named. Values in lanes are looked at lane by lane.
 """
 
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class debug_nans:
     log made a NaN of numbers that were none, in the forward computation
     """
 
-    def __init__(self, on=True, inf=False):
+    def __init__(self, on: bool = True, inf: bool = False) -> None:
         for what, given in (("on", on), ("inf", inf)):
             if not isa(given, (bool, np.bool_)):
                 raise MethodError(
@@ -67,10 +67,10 @@ class debug_nans:
         _suspend(self.before)
         _resume(self)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.ended = True
         _suspend(self)
         _setting.reset(self.token)

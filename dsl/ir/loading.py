@@ -210,4 +210,4 @@ def _holds(program, sought, around, silently=False):
     return any([p is sought or p not in around and _holds(p, sought, (*around, p), silently) for p in inside])
 
 
-Program.load = staticmethod(load)  # type: ignore[attr-defined]
+Program.load = staticmethod(load)

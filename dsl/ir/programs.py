@@ -3,7 +3,9 @@
 Evaluating a program calls the public operations again, so every transformation applies to a program as to any function.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...dispatch import StructureError, tree
 from ..avals import aval_of, infer
@@ -72,13 +74,15 @@ class Program:
 
     donated: tuple
 
-    def __init__(self, name, inputs, constants, equations, outputs, in_structure, out_structure):
+    def __init__(
+        self, name: str, inputs: Any, constants: Any, equations: Any, outputs: Any, in_structure: Any, out_structure: Any
+    ) -> None:
         self.name, self.inputs, self.constants, self.equations = name, inputs, constants, equations
         self.outputs, self.in_structure, self.out_structure = outputs, in_structure, out_structure
         self.lifted = {}
         self.calls_itself, self.donated, self.passes = False, (), chosen()
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         leaves = tree.match(self.in_structure, args, f"program {self.name}")
         for var, x in zip(self.inputs, leaves, strict=True):
             found = aval_of(x)
@@ -86,7 +90,7 @@ class Program:
                 raise StructureError(f"program {self.name} was traced for {var.aval}, not for {found}; trace it again")
         return tree.unflatten(self.out_structure, evaluate(self, leaves))
 
-    def names(self):
+    def names(self) -> dict[Var, str]:
         """A short name for each Var, in order of appearance; none is the function's own, which `.code` defines."""
         return named_vars(self, free_names(self))
 
@@ -107,25 +111,31 @@ class Program:
 
     __repr__ = __str__
 
-    def line(self, e, names):
+    def line(self, e: Equation, names: dict[Var, str]) -> str:
         """An equation as text. names: of the Vars."""
         return line(e, names)
 
     @property
-    def code(self):
+    def code(self) -> str:
         """The program as Python source that defines a function of its flat inputs; it needs only numpy and polyad.
 
         Raises ConcreteValueError if a constant belongs to a transformation that is under way.
         """
         return source(self)
 
-    def draw(self, file=None, format=None, limit=MAX_NODES):
+    def draw(self, file: Any = None, format: Literal["dot", "svg"] | None = None, limit: int = MAX_NODES) -> str:
         """A picture of the program: values, operations with parameters, shapes and dtypes; programs in operations as frames.
 
         file: where to write it, too. format: "dot" (for Graphviz) or "svg", by default that of the file's ending, else dot.
         limit: of boxes; the equations beyond are counted in a note. Returns the text. In a notebook a program shows as SVG.
         """
         return program_graph(self, limit).written(file, format)
+
+    if TYPE_CHECKING:  # saving.py and loading.py, which build upon this module, put them here
+
+        def save(self, file: Any) -> None: ...
+        @staticmethod
+        def load(file: Any) -> Program: ...
 
     def _repr_svg_(self):
         return program_graph(self).svg()

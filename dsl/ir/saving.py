@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ MAGIC = b"polyad\n1"
 OBJECTS = {"Print": (Print, ("text", "count", "names")), "EachLane": (EachLane, ("f", "size", "result", "mapped"))}
 
 
-def save(program, file):
+def save(self: Program, file: Any) -> None:
     """Write a program, its constants and the programs in its operations to a file.
 
     file: path, or a binary file that is open for writing. Raises StructureError for what a file cannot hold: functions of the
@@ -41,7 +42,7 @@ def save(program, file):
     True
     """
     writer = _Writer()
-    writer.number(program)
+    writer.number(self)
     for p in writer.programs:  # grows meanwhile
         writer.written.append(writer.program(p, p is writer.programs[0]))
     header = {"programs": writer.written, "arrays": writer.arrays}
@@ -198,4 +199,4 @@ def _structure(program, structure):
     return write(tree.unflatten(structure, list(range(count))))
 
 
-Program.save = save  # type: ignore[attr-defined]
+Program.save = save

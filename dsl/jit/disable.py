@@ -1,6 +1,7 @@
 """`disable_jit`: functions under jit run as they are."""
 
 from contextvars import ContextVar
+from typing import Any
 
 from ...dispatch.settings import Setting
 
@@ -24,11 +25,11 @@ class disable_jit(Setting):
 
     variable = _off
 
-    def __init__(self, disable=True):
+    def __init__(self, disable: bool = True) -> None:
         switches.append(self)
         super().__init__(disable)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         switches.remove(self)
 

@@ -5,6 +5,7 @@ vmap.py runs it again for each group. A part that reaches a collective stops lik
 """
 
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def lane_numbers(lanes):
     return concrete(lanes).tolist() if isinstance(lanes, Layer) else lanes
 
 
-def concrete(x):
+def concrete(x: Any) -> Any:
     """x as a plain NumPy array, through all layers: what Python's `if` and indices ask for.
 
     x: an array, a number or a value that transformations follow. For `concrete` of a `polyad.Layer`, which returns that of the

@@ -31,11 +31,12 @@ fractions = [case(fraction(3)), case(fraction(2, 3))]
 above_zero = [case(positives(3)), case(positives(2, 3)), case(positives())]
 
 
-def special(name, *, partials: "Sequence[Callable[..., Any] | None] | None" = None, **facts):
+def special(name, *, partials: "Sequence[Callable[..., Any] | None] | None" = None, **facts: Any):
     """Card of an elementwise operation whose kernel is this function of SciPy's `special`."""
     if partials:
         facts["partials"] = [p if p is None else _in_its_dtype(p) for p in partials]
-    return elementwise(kernel=f"special.{name}", **{"numpy": (), **facts})
+    facts.setdefault("numpy", ())
+    return elementwise(kernel=f"special.{name}", **facts)
 
 
 def _in_its_dtype(partial):

@@ -6,7 +6,7 @@ it can be mapped over, traced, sent to another device or process.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -163,12 +163,12 @@ class debug_key_reuse:
     ...     x = pa.random.normal(pa.random.key(0), (2,))
     """
 
-    def __init__(self, on=True):
+    def __init__(self, on: bool = True) -> None:
         self.before = _watch.used
         _watch.used = {} if on else None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _watch.used = self.before

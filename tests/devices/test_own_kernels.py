@@ -500,7 +500,8 @@ class TestErrors:
 
     def test_no_expression(self):
         with pytest.raises(
-            pa.RegistrationError, match=r"versine \(.*:4\): c='\{0\} \+\+ 1 x' is no expression in C of its arrays: .*compile: \w+"
+            pa.RegistrationError,
+            match=r"versine \(.*:4\): c='\{0\} \+\+ 1 x' is no expression in C of its arrays: .*compile: \w+",
         ):
             declared("{0} ++ 1 x")(np.ones(2))
 

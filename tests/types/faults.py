@@ -31,3 +31,7 @@ doubled(x, x)  # and here
 doubled.clear()  # it is clear_cache
 pa.custom_vjp(loss).defvpj(loss, loss)  # it is defvjp
 pa.array_type(leaf=("value",))  # it is leaves
+pa.elementwise(partial=[None])  # it is partials
+pa.lowering(pa.sum, reduces="+")  # it is reduce
+pa.lowering(pa.sum, reduce="-")  # no sign of those
+pa.Run(3)  # it has a name

@@ -1,5 +1,7 @@
 """A user's module, typed throughout: an array type, a generic function, rules, transformations."""
 
+import io
+
 import numpy as np
 import numpy.typing as npt
 
@@ -51,7 +53,34 @@ def versine(x: pa.Array, /) -> pa.Array:
 
 @versine.method
 def versine_dense(x: pa.HostArray, /) -> pa.Array:
-    return 1.0 - pa.cos(x)
+    half = 0.5 * x + x * 2 + x[..., :1].T.reshape(-1)[0] * x.shape[0] if x.ndim else x / 2
+    y: pa.HostArray = 1.0 - np.cos(x) + 0.0 * half
+    return y
+
+
+class Counted(pa.Layer):
+    """A value whose operations are counted."""
+
+    __slots__ = ("run", "value")
+    holds = "value"
+
+    def __init__(self, value: pa.Array, run: "Count") -> None:
+        self.value, self.run = value, run
+
+    def concrete(self) -> object:
+        return pa.concrete(self.value)
+
+
+class Count(pa.Run):
+    """A run that counts."""
+
+    def __init__(self) -> None:
+        super().__init__("count")
+        self.count = 0
+
+    def constant(self, value: pa.Array) -> Counted:
+        counted: Counted = Counted[self.depth](pa.snapshot(value), self)
+        return counted
 
 
 @pa.custom_vjp
@@ -95,6 +124,16 @@ def main() -> None:
     key = pa.random.key(0)
     noise = pa.random.normal(key, (3,)) + pa.zeros(3)[::-1].T
     print(describe(Scaled(2.0, 3)), float(value), curvature.shape, float(y), ct, lengths.max(), total, column, gradient)
+    with Count() as run:
+        print(run.count, Counted[run.depth](w, run).shape, pa.at(w, 0).set(2.0).sum(), pa.Diagonal(w).diag)
+    with pa.Tape() as tape:
+        watched = tape.watch(w)
+        energy = pa.sum(watched**2)
+    print(tape.gradient(energy, watched).shape)
+    file = io.BytesIO()
+    pa.make_ir(loss)(w, x).save(file)
+    file.seek(0)
+    print(pa.Program.load(file).name)
     print(noise.shape, -noise[0] > 0, pa.linalg.solve(np.eye(3), w), pa.make_ir(loss)(w, x).code[:3], pa.jit.explain(step)[:3])
 
 

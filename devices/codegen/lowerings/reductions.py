@@ -1,7 +1,8 @@
 """Reductions: each by its sign, in nests that other passes share."""
 
 from ....dsl import operations
-from ...lowering import lowering
+from ...lowering import Sign, lowering
 
-for name, sign in (("sum", "+"), ("prod", "*"), ("max", "max"), ("min", "min"), ("all", "&"), ("any", "|")):
+SIGNS: dict[str, Sign] = {"sum": "+", "prod": "*", "max": "max", "min": "min", "all": "&", "any": "|"}
+for name, sign in SIGNS.items():
     lowering(operations[name], reduce=sign)
