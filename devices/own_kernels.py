@@ -177,9 +177,10 @@ def _made_of_c(op, types, args, make):
             raise no_method(op.generic, args, hint, types) from None
         raise RegistrationError(f"{name}{place}: c={c!r} is no expression in C of its arrays: {error}") from None
     except Unsupported as error:
+        words = str(error).startswith("no ")
+        remedy = "what stands before a parenthesis is a function of C's math library, such as exp, log1p, hypot or fabs"
         raise RegistrationError(
-            f"{name}{place}: no C can be made of c={c!r}: {error}; what stands before a parenthesis is a function of C's math "
-            "library, such as exp, log1p, hypot or fabs"
+            f"{name}{place}: no C can be made of c={c!r}: {error}{'; ' + remedy if words else ''}"
         ) from None
 
 

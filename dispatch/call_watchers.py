@@ -75,7 +75,7 @@ def unwatch(watcher):
 
 
 def _watched_target(generic, target):
-    ours = generic.prototype.__module__.partition(".")[0] == LIBRARY
+    ours = generic.function.__module__.partition(".")[0] == LIBRARY
 
     def run(*args, **params):
         outer = _step.get()

@@ -24,6 +24,7 @@ from .entries import entry_source
 from .errors import MethodError, PolyadError, RegistrationError, type_name
 from .order import Signature
 from .plum_types import delivered, is_signature, make_signature, promises
+from .prototypes import check_empty
 from .signatures import declared, parts, written
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Generic:
         entry.__name__ = self.name
         self.spread = (lambda *xs, **params: entry(xs, **params)) if self.sequence else entry
         prototype = self.prototype
-        entry.__module__, entry.__qualname__ = prototype.__module__, prototype.__qualname__
+        entry.__module__, entry.__qualname__ = prototype.__module__ or "__main__", prototype.__qualname__
         entry.__doc__, entry.__signature__ = prototype.__doc__, self.signature
         entry.generic, entry.method = self, self.method
 
@@ -361,7 +362,8 @@ def generic(prototype: Callable[..., Any] | None = None, /, *, sequence: bool = 
     """Declare a generic function; its methods are added with `@name.method`.
 
     prototype: a function whose positional-only parameters are dispatched on and whose other parameters are passed
-        through. Its body is not used, its docstring is.
+        through. It has a docstring, but no body: one that would never run is refused. What is to run where no other method
+        fits is a method too, for `object`.
     sequence: the one dispatched parameter is a list or tuple, keyed on the types of its elements.
     Returns the generic function.
 
@@ -379,6 +381,7 @@ def generic(prototype: Callable[..., Any] | None = None, /, *, sequence: bool = 
     """
     if prototype is None:
         return lambda function: generic(function, sequence=sequence)
+    check_empty(prototype, "; for all others, `x: object`")
     return Generic(prototype, sequence).function
 
 
@@ -390,7 +393,7 @@ def clear_all():
 
 def all_generics():
     """Every generic function's state, in a stable order."""
-    return sorted(_live_generics(), key=lambda g: (g.prototype.__module__, g.name))
+    return sorted(_live_generics(), key=lambda g: (g.function.__module__, g.name))
 
 
 def _live_generics():

@@ -90,14 +90,14 @@ def _concerns(prefix, generic, pair):
     inside = lambda home, top: home == top or home.startswith(f"{top}.")
     homes = [_home(method) for method in pair]
     third = [home for home in homes if not inside(home, prefix) and not inside(home, _library)]
-    return not third and any(inside(home, prefix) for home in (generic.prototype.__module__, *homes))
+    return not third and any(inside(home, prefix) for home in (generic.function.__module__, *homes))
 
 
 def _home(method):
     """The module of a method; what is no Python function (a library's own kernel) counts as its generic function's."""
     function = method.implementation
     home = function.__module__ if hasattr(function, "__code__") else None
-    return home or method.generic.prototype.__module__
+    return home or method.generic.function.__module__
 
 
 def _ambiguities_of(generic, prefix):

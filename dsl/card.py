@@ -47,7 +47,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
 
-from ..dispatch import RegistrationError, RuleTable, generic
+from ..dispatch import RegistrationError, RuleTable
+from ..dispatch.generic import Generic
+from ..dispatch.prototypes import check_empty
 from ..dispatch.replaced_methods import announce
 from .declaration_checks import check_c, check_facts, check_known, check_partials, check_rule
 from .families import FAMILIES
@@ -222,9 +224,11 @@ def _declare(
     name = prototype.__name__
     if "Raises" not in (prototype.__doc__ or "Raises"):
         prototype.__doc__ = f"{prototype.__doc__.rstrip()}\n\n    {COMMON[kind]}\n    "
-    function: Any = generic(prototype, sequence=sequence)
-    home, ours = facts.get("home"), _is_ours(prototype)
+    function: Any = Generic(prototype, sequence).function
+    home, ours = facts.get("home"), _is_ours(function)
     if not ours:
+        if body is None:
+            check_empty(prototype, ", or declare it with polyad.composite if the body is what it computes")
         check_known(name, facts, FACTS)
         check_facts(name, {**facts, "kernel": kernel, "numpy": numpy})
         if facts.get("c") is not None:
@@ -248,7 +252,7 @@ def _declare(
     if ours:
         operations[name] = function
     else:  # a name of its own: it neither replaces an operation of ours nor answers for NumPy's unless it says so
-        outside[prototype.__module__, name] = function
+        outside[function.__module__, name] = function
     return function
 
 

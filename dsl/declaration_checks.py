@@ -87,7 +87,9 @@ def check_c(name, generic, kind, c):
             f"{name}: c is the expression of an elementwise operation of a fixed number of arrays; leave it out, and say by "
             f"polyad.lowering({name}, …) how C is made of it"
         )
-    for kinds, text in c.items() if isinstance(c, dict) else [("f", c)]:
+    known = [*map(str, range(generic.arity)), *generic.params]
+    texts, named = c.items() if isinstance(c, dict) else [("f", c)], set()
+    for kinds, text in texts:
         if not isinstance(kinds, str) or not kinds or set(kinds) - set("biufc"):
             raise RegistrationError(
                 f"{name}: c is a dict whose keys are letters of b, i, u, f and c, kinds of dtypes, not {kinds!r}"
@@ -95,16 +97,42 @@ def check_c(name, generic, kind, c):
         if not isinstance(text, str):
             raise RegistrationError(f"{name}: c is {describe(text)} for the kinds {kinds!r}; write an expression of C as text")
         try:
-            named = [field for _, field, *_ in Formatter().parse(text) if field is not None]
+            parts = list(Formatter().parse(text))
         except ValueError as error:
             raise RegistrationError(
                 f"{name}: c={text!r} is no template ({error}); write braces of C twice, {{{{ and }}}}"
             ) from None
-        known = [*map(str, range(generic.arity)), *generic.params]
-        for field in named:
-            if field not in known:
+        for _, field, form, conversion in parts:
+            if field is not None and (form or conversion):
+                written = f"{{{field}{'!' + conversion if conversion else ''}{':' + form if form else ''}}}"
+                raise RegistrationError(f"{name}: c={text!r} formats {written}; values are C, not text: write {{{field}}}")
+            if field is not None and field not in known:
                 shown = ", ".join([f"{{{x}}}" for x in known])
                 raise RegistrationError(f"{name}: c={text!r} names {{{field}}}; its arrays and parameters are {shown}")
+        named.update([field for _, field, *_ in parts])
+        _check_one_expression(name, text, "".join([literal for literal, *_ in parts]))
+    for parameter in generic.params:
+        if parameter not in named:
+            raise RegistrationError(
+                f"{name}: c={c!r} does not name its parameter {parameter}; write {{{parameter}}} where its value "
+                f"stands, or leave c out, and register a kernel with @{name}.method"
+            )
+
+
+def _check_one_expression(name, text, c):
+    """One expression of C: its parentheses close, outside of them is no comma or semicolon. Raises RegistrationError."""
+    depth = 0
+    for char in c:
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            break
+        if depth == 0 and char in ",;":
+            raise RegistrationError(
+                f"{name}: c={text!r} has a {'comma' if char == ',' else 'semicolon'} outside of parentheses, but it is one "
+                "expression with one value; for several results write an operation for each"
+            )
+    if depth:
+        raise RegistrationError(f"{name}: c={text!r} has parentheses that do not match")
 
 
 def _of(value):

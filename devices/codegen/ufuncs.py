@@ -14,7 +14,7 @@ from ...dsl.avals import Aval, infer
 from ...dsl.ir.programs import Equation, Var
 from ..compilers import find_compiler
 from ..lowering import record
-from .loops.elementwise import expression, loop_dtypes
+from .loops.elementwise import expression, loop_dtypes, template
 from .source import COMPLEX, HEAD
 from .text.expressions import Name
 from .text.half import HALF
@@ -84,7 +84,12 @@ class Loops:
         count, loops, data, types, error = self.op.generic.arity, [], [], [], None
         for one in self.loops:
             try:
-                values = [literal(params[name], one.leader) and one.leader.type(params[name]) for name in self.variable]
+                values = [literal(params[name], one.leader) and one.leader.type(params[name]) for name in one.named]
+                for name, default in one.defaults.items():
+                    if params[name] is not default:
+                        raise Unsupported(
+                            f"{self.op.__name__} with {name}={params[name]!r}, which its C of {one.dtype} does not name"
+                        )
             except Unsupported as unfit:
                 error = error or unfit
                 continue
@@ -153,11 +158,14 @@ def numpy_function(number):
 
 @dataclass
 class Loop:
-    """A loop over arguments of one dtype: its name in C, the dtype of its result, that of its variable parameters, and C."""
+    """A loop over arguments of one dtype: the dtypes of its result and of its variable parameters, and their names; values of
+    those that this dtype's expression does not name, for which alone it stands; its name in C, and C."""
 
     dtype: np.dtype
     out: np.dtype
     leader: np.dtype
+    named: list
+    defaults: dict
     name: str
     text: str
 
@@ -170,9 +178,13 @@ def loop(op, params, dtype, functions, variable):
     given = [Var(Aval((), dtype)) for _ in xs]
     out = infer(op, [v.aval for v in given], params).dtype if "shape" in op.card.rules else dtype
     made = np.dtype("f") if out.char == "e" else out
-    places = {name: Name(f"p{k}") for k, name in enumerate(variable)}
-    e = Equation(op, xs, {**params, **places}, [Var(Aval((), made))])
+    e = Equation(op, xs, dict(params), [Var(Aval((), made))])
     leader = np.dtype(loop_dtypes(e)[0][record(e).leader or 0])
+    named = [name for name in variable if f"{{{name}}}" in template(op.card, leader.kind)]
+    places = {name: Name(f"p{k}") for k, name in enumerate(named)}
+    defaults = {name: op.generic.signature.parameters[name].default for name in variable}
+    e.params.update({**defaults, **places})
+    defaults = {name: x for name, x in defaults.items() if name not in named}
     text = Printer().expression(expression(e, functions, lambda i, wanted: cast(Name(f"a{i}"), inside, wanted)))
     name, n = f"loop_{'e' if half else dtype.str[1:]}", len(xs)
     load = "half_up({0})" if half else "{0} != 0" if dtype.kind == "b" else "{0}"
@@ -205,4 +217,4 @@ def loop(op, params, dtype, functions, variable):
         lines += ["#pragma omp simd", "for (int64_t k = 0; k < n; k++) {", *local, put, "}", "} else "]
     called = store.format(f"of_{name}({', '.join([*given(apart), *[place.name for place in places.values()]])})")
     lines[-1] += f"for (int64_t k = 0; k < n; k++) {apart('y', out, n)} = {called};"
-    return Loop(dtype, out, leader, name, "\n".join([*lines, "forget_flags();", "}"]))
+    return Loop(dtype, out, leader, named, defaults, name, "\n".join([*lines, "forget_flags();", "}"]))

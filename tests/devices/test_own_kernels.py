@@ -517,6 +517,12 @@ class TestErrors:
         ("{0} + {", "is no template"),
         ({"x": "{0}"}, "keys are letters of b, i, u, f and c, kinds of dtypes, not 'x'"),
         ({"f": 3}, "c is int for the kinds 'f'; write"),
+        ("{0!r} + 1", r"formats \{0!r\}; values are C, not text: write \{0\}"),
+        ("{0:d} + 1", r"formats \{0:d\}; values are C, not text: write \{0\}"),
+        ("sin({0}), cos({0})", "has a comma outside of parentheses, but it is one expression"),
+        ({"f": "{0}", "i": "{0}; 1"}, "has a semicolon outside of parentheses"),
+        ("exp({0}", "has parentheses that do not match"),
+        ("{0}) + (1", "has parentheses that do not match"),
     ])  # fmt: skip
     def test_forms(self, c, text):
         with pytest.raises(pa.RegistrationError, match=text):
@@ -526,14 +532,25 @@ class TestErrors:
                 """Its C is wrong."""
 
     def test_a_parameter_that_the_expression_forgets(self):
-        @pa.elementwise(partials=[None], c="exp({0})")
-        def forgetful(x, /, rate=1.0):
-            """Its C forgets the rate."""
+        for c in ("exp({0})", {"f": "exp({0})", "i": "{0}"}):
+            with pytest.raises(pa.RegistrationError, match=r"does not name its parameter rate; write \{rate\} where its value"):
 
-        assert forgetful(0.0) == 1
-        for f in (forgetful, lambda x, rate: pa.jit(lambda x: forgetful(x, rate=rate))(x)):
-            with pytest.raises(pa.RegistrationError, match=r"forgetful with rate=2.0, which its C does not name as \{rate\}"):
-                f(np.ones(2), rate=2.0)
+                @pa.elementwise(partials=[None], c=c)
+                def forgetful(x, /, rate=1.0):
+                    """Its C forgets the rate."""
+
+        @pa.elementwise(differentiable=False, c={"f": "exp({rate} * {0})", "i": "{0}"})
+        def forgets_at_times(x, /, rate=1.0):
+            """Its C of whole numbers forgets the rate, and is left alone for another one."""
+
+        x = np.arange(2)
+        np.testing.assert_array_equal(forgets_at_times(x), x)
+        for f in (forgets_at_times, lambda x, rate: pa.jit(lambda x: forgets_at_times(x, rate=rate))(x)):
+            np.testing.assert_allclose(f(x, rate=2.0), np.exp(2.0 * x))
+
+    def test_commas_and_statements_within(self):
+        op = declared("pow({0}, 2) + ({{ double t = {0}; t * t; }})")
+        np.testing.assert_allclose(op(np.array([1.0, 3.0])), [2, 18])
 
     def test_an_operation_of_another_kind(self):
         with pytest.raises(

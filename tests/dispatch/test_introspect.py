@@ -210,7 +210,7 @@ def test_show():
 
 
 def test_listing_is_in_a_stable_order():
-    names = [(g.prototype.__module__, g.name) for g in all_generics()]
+    names = [(g.function.__module__, g.name) for g in all_generics()]
     assert names == sorted(names) and ("polyad.dsl.ops.arithmetic", "add") in names
     assert repr(pa.add.generic).startswith("<generic add with")
 

@@ -209,3 +209,58 @@ class TestCustom:
         f.defjvp(lambda primals, tangents, *, scale=2.0: (scale * primals[0], 10 * scale * tangents[0]))
         f.defjvp(lambda primals, tangents, *, scale: (scale * primals[0], 10 * scale * tangents[0]))
         assert pa.grad(lambda x: f(x, scale=3.0))(1.0) == 30.0
+
+
+BODY = """
+@declare
+def op(x, /{more}):
+    {body}
+"""
+KINDS = {"elementwise": "", "reduction": ", axis=None, keepdims=False", "linear": "", "opaque": ""}
+
+
+def with_body(declare, body, more=""):
+    """The operation, declared where nothing has a module's name either."""
+    space = {"declare": declare}
+    exec(BODY.format(body=body, more=more), space)
+    return space["op"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_body_that_never_runs(kind):
+    for body in ("return 3 * x", '"What it is."; return 3', "y = x", "return axis" if KINDS[kind] else "return x"):
+        with pytest.raises(
+            pa.RegistrationError, match=r"op \(<string>:2\): the body of its declaration never runs; .*composite"
+        ):
+            with_body(getattr(pa, kind)(), body, KINDS[kind])
+    for body in ('"What it is."', "...", "pass", '"What it is."; ...', "return None", "raise NotImplementedError('no')"):
+        assert with_body(getattr(pa, kind)(), body, KINDS[kind]).card.kind == kind
+    assert with_body(pa.composite(), "return 3 * x")(2.0) == 6
+
+
+def test_a_body_of_a_generic_function():
+    with pytest.raises(pa.RegistrationError, match=r"op \(.*\): the body .* never runs; .* for all others, `x: object`"):
+        with_body(pa.generic, "return 3 * x")
+    op = with_body(pa.generic, '"For anything."')
+
+    @op.method
+    def op_otherwise(x: object, /):
+        return "otherwise"
+
+    assert op(3) == "otherwise"
+
+
+def test_declarations_in_a_namespace_without_a_name():
+    """As exec(source, {}) makes it: the functions of it have no module."""
+    op = with_body(pa.elementwise(partials=[lambda y, x: 7.0], kernel=None), '"Seven times x."')
+
+    @op.method
+    def op_kernel(x: pa.HostArray, /):
+        return 7 * x
+
+    x = np.ones(2)
+    assert op.__module__ == "__main__" and op in cards.outside.values()
+    for f in (op, pa.jit(op), pa.vmap(op)):
+        np.testing.assert_array_equal(f(x), 7 * x)
+    np.testing.assert_array_equal(pa.grad(lambda x: pa.sum(op(x)))(x), 7 * x)
+    assert pa.ambiguities("somewhere_else") == [] and "op" in str(pa.make_ir(op)(x))

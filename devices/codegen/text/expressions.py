@@ -9,7 +9,7 @@ from string import Formatter
 
 import numpy as np
 
-from ....dispatch import describe
+from ....dispatch import describe, isa
 from .system import VECTOR
 
 # functions with vector versions, as C calls them: for double and float, libm's and our own
@@ -102,7 +102,7 @@ def _add(parts, calls, x):
     if type(x) is Expression:
         parts += x.parts
         return calls | x.calls if x.calls else calls
-    if not isinstance(x, (Piece, str, int, float, np.number, np.bool_)):
+    if not isa(x, (Piece, str, int, float, np.number, np.bool_)):
         raise TypeError(
             f"an expression of C is made of {describe(x)}; give Pieces (such as body.value(x, idx)), numbers or text"
         )
