@@ -49,12 +49,16 @@ def own_kernel(generic, types, args):
         written = f"@{card.name}.method above `def {card.name}_kernel({given}, /)`"
         lacking = f"it has neither a kernel nor C to make one of: write {written}, or give its declaration c='…', C of {{0}}"
         raise no_method(generic, args, lacking, types)
+    made = None
     if not on_host:
-        return kernel(op, lambda *xs, **params: _cuda(op, xs, numbers(op, params))(*xs), "c")
-    if not generic.params:
-        made = _made_of_c(op, types, args, lambda ufuncs: _once(op, {}, "ufunc", lambda: ufuncs.ufunc(op, {})))
-        return kernel(op, made, "c", made)
-    return kernel(op, _with_parameters(op, types, args), "c")
+        function = lambda *xs, **params: _cuda(op, xs, numbers(op, params))(*xs)
+    elif generic.params:
+        function = _with_parameters(op, types, args)
+    else:
+        function = made = _made_of_c(op, types, args, lambda ufuncs: _once(op, {}, "ufunc", lambda: ufuncs.ufunc(op, {})))
+    found = kernel(op, function, "c", made)
+    found.told = f"compiled from c={card.c!r}{place_text(generic.prototype)}"
+    return found
 
 
 def _with_parameters(op, types, args):

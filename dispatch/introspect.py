@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from .arrays import Array
+from .arrays import Array, HostArray
 from .containers import Container
 from .errors import MethodError, type_name
 from .generic import Generic, all_generics
@@ -18,14 +18,40 @@ if TYPE_CHECKING:
     from .generic import Method
 
 
-def methods(function: Any) -> list[Method]:
+class Target:
+    """What carries out calls where no method is written for their types; it prints what that is. Call it as the function.
+
+    types: of the arguments; told: what it does; implementation: the function.
+    """
+
+    def __init__(self, generic: Any, types: tuple[type, ...], told: str, implementation: Any) -> None:
+        self.generic, self.types, self.told, self.implementation = generic, types, told, implementation
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        return self.implementation(*args, **params)
+
+    def __repr__(self):
+        return f"{self.generic.name}({', '.join(map(type_name, self.types))}): {self.told}"
+
+
+def methods(function: Any) -> list[Method | Target]:
     """The methods of a generic function, each printed with its signature and file:line.
+
+    An operation that has its C expression as its kernel has that in place of a method, as a `Target` that says so.
 
     >>> import polyad as pa
     >>> "matmul(HostArray, HostArray)" in map(str, pa.methods(pa.matmul))
     True
     """
-    return list(_generic_of(function).methods)
+    generic = _generic_of(function)
+    if not generic.methods and getattr(generic.card, "c", None) is not None:
+        told = f"compiled from c={generic.card.c!r} at {_place(generic.prototype)}"
+        return [Target(generic, (HostArray,) * generic.arity, told, generic.function)]
+    return list(generic.methods)
+
+
+def _place(function):
+    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
 
 
 def _generic_of(function):
@@ -40,7 +66,8 @@ def which(function: Any, *args: Any) -> Any:
     """The method or target that a call takes; arguments are values, or classes standing for values (what follows the
     dispatched arguments does not matter).
 
-    Returns the `Method` where one is chosen by type, else the function of the layer or fallback that carries it out.
+    Returns the `Method` where one is chosen by type; a `Target`, which says what it is, where there is none: the C expression
+    of an operation, compiled, or the dense form of an array type; else the function of the layer that carries it out.
     Raises MethodError or AmbiguousMethodError as the call would.
     """
     generic = _generic_of(function)
@@ -61,7 +88,9 @@ def which(function: Any, *args: Any) -> Any:
         if slot is not None:
             found = choose(generic, slot, types, args)
             return next((m for m in slot.methods.values() if m.implementation is found), found)
-    return resolve(generic, types, args)
+    found = resolve(generic, types, args)
+    told = getattr(found, "told", None)
+    return found if told is None else Target(generic, types, told, found)
 
 
 def methodswith(cls: Any) -> list[Method]:
@@ -176,4 +205,4 @@ def show(function):
     return "\n".join(lines)
 
 
-__all__ = ["Array", "ambiguities", "methods", "methodswith", "show", "table", "type_name", "which"]
+__all__ = ["Array", "Target", "ambiguities", "methods", "methodswith", "show", "table", "type_name", "which"]

@@ -179,6 +179,8 @@ def densifying(generic, types, args):
     def run(*args, **params):
         return spread(*[densified(x, generic.name) if isinstance(x, Container) else x for x in args], **params)
 
+    told = ", ".join([type_name(t) for t in types if issubclass(t, Container)])
+    run.told = f"no method of its own: on the dense form of {told}, guarded by polyad.densify"
     return run
 
 

@@ -313,13 +313,31 @@ def _decorator(kind: str, facts: dict[str, Any]) -> Any:
 def elementwise(*, partials: Partials = None, **facts: Unpack[Facts]) -> DeclareOnArray:
     """Card of an operation that acts on each element: `partials` give both modes, broadcasting gives shape and batch.
 
-    With `c`, an expression in C, it needs no kernel, and is compiled like the library's operations.
+    partials: for each array a function (y, *xs, **params) -> derivative, written in operations; 1, -1, or None where there is
+    none. facts: what else the card says, such as `c` and `differentiable=False`; `Card` explains each. The declaration is
+    parameters and a docstring: arrays before the `/`, plain values after it.
+
+    c: an expression in C. With it the operation needs no kernel, and is compiled like the library's own, alone and in programs.
+    `{0}`, `{1}` are its arrays' elements, `{name}` a parameter that is a number, one library for all its values; where braces
+    belong to C, write them twice. Functions of C's math library and of SciPy (`exp`, `log1p`, `hypot`, `erfinv`) go without a
+    suffix, for any dtype. The elements have the dtype that the operation computes in: text is for floating and complex
+    numbers, into which NumPy's rules turn whole numbers; a dict says it by kinds of dtypes, `{"iu": "{0} % 2", "f": "fmod({0},
+    2)"}`, so that whole numbers stay whole. All else is C's: `1/2` is 0, `0.1` is a double, so that single precision computes
+    `{0} * 0.1` in double and is rounded in the end; write `1.0/2`, and a parameter where a number is to have the arrays' dtype.
+    Division of whole numbers by zero, with `/` or `%`, ends the process, as in C (SIGFPE), and so does the least number divided
+    by -1: write `({1} == 0 ? 0 : {1} == -1 ? -{0} : {0} / {1})`.
+
+    Raises RegistrationError for facts in another form, and at the first call for what is no C.
 
     >>> import numpy as np, polyad as pa
-    >>> @pa.elementwise(partials=[lambda y, x: pa.sin(x)], c="(1 - cos({0}))")
-    ... def versine(x, /): "1 - cos(x)."
+    >>> @pa.elementwise(partials=[lambda y, x, rate: rate * pa.sin(rate * x)], c="(1 - cos({rate} * {0}))")
+    ... def versine(x, /, rate=1.0): "1 - cos(rate x)."
     >>> versine(np.zeros(2)), pa.jit(pa.grad(versine))(0.0)
     (array([0., 0.]), np.float64(0.0))
+    >>> @pa.elementwise(differentiable=False, c={"iu": "({1} == 0 ? 0 : {0} % {1})", "f": "fmod({0}, {1})"})
+    ... def rest(a, b, /): "What is left of a after division by b, of a's sign."
+    >>> rest(np.array([7, -7]), 2), rest(7, 0), rest(7.5, 2.0)
+    (array([ 1, -1]), np.int64(0), np.float64(1.5))
     """
     return _decorator("elementwise", {**facts} if partials is None else {"partials": partials, **facts})
 
@@ -329,7 +347,27 @@ def linear(*, sequence: Literal[True], **facts: Unpack[FactsAndPartials]) -> Dec
 @overload
 def linear(*, sequence: Literal[False] = False, **facts: Unpack[FactsAndPartials]) -> DeclareOnArray: ...
 def linear(**facts: Any) -> Any:
-    """Card of an operation linear in its arguments `linear` (None: all): forward by itself, reverse by rule transpose."""
+    """Card of an operation linear in its arguments `linear` (None: all): forward by itself, reverse by rule transpose.
+
+    Rules below the declaration: `shape` (avals -> Aval), so that it can be traced; `transpose`, a list with a function (ct, y,
+    *xs, **params) for each array in which it is linear, without which it has no reverse derivative; `batch` (size, xs, batched)
+    for lanes along axis 0, without which `vmap` runs it lane by lane. sequence: the one argument is a list of arrays. Raises
+    RegistrationError for facts and rules in another form.
+
+    >>> import numpy as np, polyad as pa
+    >>> @pa.linear()
+    ... def backwards(x, /): "The last axis backwards."
+    >>> @backwards.method
+    ... def backwards_kernel(x: pa.HostArray, /):
+    ...     return x[..., ::-1]
+    >>> rules = [
+    ...     backwards.rule("shape")(lambda x: x),
+    ...     backwards.rule("transpose")([lambda ct, y, x: backwards(ct)]),
+    ...     backwards.rule("batch")(lambda size, xs, batched: backwards(xs[0])),
+    ... ]
+    >>> pa.jit(pa.grad(lambda x: pa.sum(backwards(x) * np.array([1.0, 2.0, 3.0]))))(np.ones(3))
+    array([3., 2., 1.])
+    """
     return _decorator("linear", facts)
 
 
@@ -344,7 +382,31 @@ def reduction(**facts: Unpack[FactsAndPartials]) -> DeclareOnArray:
 
 
 def opaque(**facts: Unpack[FactsOfAny]) -> Declare:
-    """Card of an operation with rules of its own for everything."""
+    """Card of an operation with rules of its own for everything.
+
+    Rules below the declaration, each needed only by what uses it; xs are the arrays, parameters come by name:
+    `shape` (*avals) -> Aval, a tuple of them for several results: to be traced, by `jit` and in loops;
+    `jvp` (dxs, y, *xs) -> dy, linear in the tangents dxs, of which None is zero: forward mode, and reverse by its transpose;
+    `vjp` a list with (ct, y, *xs) -> cotangent for each array, or `vjp_all` (ct, y, *xs) -> all of them: reverse mode, and
+    forward by its transpose; needed where the jvp calls the operation itself; `batch` (size, xs, batched) -> y with lanes along axis 0.
+    `Card` and the text above it list the rarer ones. Raises RegistrationError for facts and rules in another form.
+
+    >>> import numpy as np, polyad as pa
+    >>> @pa.opaque()
+    ... def cube(x, /): "x cubed."
+    >>> @cube.method
+    ... def cube_kernel(x: pa.HostArray, /):
+    ...     return x**3
+    >>> rules = [
+    ...     cube.rule("shape")(lambda x: pa.Aval(x.shape, x.dtype)),
+    ...     cube.rule("jvp")(lambda dxs, y, x: 3 * x**2 * dxs[0]),
+    ...     cube.rule("vjp")([lambda ct, y, x: 3 * x**2 * ct]),
+    ...     cube.rule("batch")(lambda size, xs, batched: cube(xs[0])),
+    ... ]
+    >>> x = np.array([1.0, 2.0])
+    >>> pa.grad(lambda x: pa.sum(cube(x)))(x), pa.vmap(pa.derivative(cube))(x)
+    (array([ 3., 12.]), array([ 3., 12.]))
+    """
     return _decorator("opaque", {**facts})
 
 

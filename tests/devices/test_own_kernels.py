@@ -1,6 +1,7 @@
 """Operations of others whose C expression is their kernel: eagerly, compiled, and under every transformation."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -437,6 +438,18 @@ def test_threads_share_one():
     for t in threads:
         t.join()
     np.testing.assert_array_equal(found, np.full((4, 3), 10.0))
+
+
+def test_what_runs_is_said():
+    """`which` and `methods` name the expression, and where the operation is declared, not some function."""
+    place = r"\(?.*test_own_kernels.py:\d+\)?"
+    for op, c in ((versine, "(1 - cos({0}))"), (grown, "exp({rate} * {0})"), (damped, "{0} * exp(-{1})")):
+        target, given = pa.which(op, *[np.ndarray] * op.generic.arity), ", ".join(["ndarray"] * op.generic.arity)
+        assert re.fullmatch(rf"{op.__name__}\({given}\): compiled from c='{re.escape(c)}' {place}", str(target))
+        (only,) = pa.methods(op)
+        hosts = ", ".join(["HostArray"] * op.generic.arity)
+        assert re.fullmatch(rf"{op.__name__}\({hosts}\): compiled from c='{re.escape(c)}' at {place}", str(only))
+    np.testing.assert_array_equal(pa.which(versine, np.ndarray)(np.ones(2)), versine(np.ones(2)))
 
 
 # ---------------------------------------------------------------------- kernels beside it

@@ -90,6 +90,14 @@ def test_which_of_a_container():
     assert pa.Diagonal in pa.which(pa.matmul, x, x).types
 
 
+def test_which_of_a_container_without_a_method():
+    x = pa.Diagonal(np.ones(2))
+    target = pa.which(pa.cumsum, x)
+    assert str(target) == "cumsum(Diagonal): no method of its own: on the dense form of Diagonal, guarded by polyad.densify"
+    with pa.densify("allow"):
+        np.testing.assert_array_equal(target(x, axis=0), np.cumsum(np.eye(2), axis=0))
+
+
 def test_which_of_a_layer_is_its_function():
     with Run("which") as run:
         x = Dual[run.depth](1.0, 1.0, run)
