@@ -25,8 +25,8 @@ from .device import Device
 from .kernels import kernel
 from .lowering import forgets
 
-PLAIN = frozenset((bool, int, float, complex))
-REMEMBERED = 256  # values of parameters of an operation whose ufuncs are kept
+PLAIN_NUMBERS = frozenset((bool, int, float, complex))
+MOST_VALUES = 256  # values of parameters of an operation whose ufuncs are kept
 _made = weakref.WeakKeyDictionary()  # generic -> (C, parameters, …) -> what was made of it
 _constant = weakref.WeakSet()  # generics whose parameters are no values in their C, so that it is compiled for each
 _lock = threading.RLock()
@@ -66,13 +66,13 @@ def _with_parameters(op, types, args):
     known = {}  # text of the parameters -> (ufunc, what it points to)
 
     def run(*xs, **params):
-        plain = PLAIN.issuperset(map(type, params.values()))
+        plain = PLAIN_NUMBERS.issuperset(map(type, params.values()))
         found = known.get(repr(params)) if plain else None
         if found is None:
             values = numbers(op, params)
             found = _made_of_c(op, types, args, lambda ufuncs: _loops(op, values, ufuncs, compiled=True).ufunc(values))
             if plain:
-                if len(known) >= REMEMBERED:
+                if len(known) >= MOST_VALUES:
                     known.pop(next(iter(known)), None)
                 known[repr(params)] = found
         return found[0](*xs)
@@ -82,7 +82,7 @@ def _with_parameters(op, types, args):
 
 def _loops(op, params, ufuncs, compiled):
     """The loops of an operation with these parameters, made once for all values of those that C can read as numbers."""
-    named = tuple([k for k in params if _names(op, k)])
+    named = tuple([k for k in params if _stands_in_c(op, k)])
     template = op.card.lowering is not None and op.card.lowering.template is not None
     variable = () if template or op.generic in _constant else named
     fixed = {k: v for k, v in params.items() if k not in variable}
@@ -102,7 +102,7 @@ def _loops(op, params, ufuncs, compiled):
     return made
 
 
-def _names(op, parameter):
+def _stands_in_c(op, parameter):
     return f"{{{parameter}}}" in repr(op.card.c)
 
 
@@ -126,7 +126,7 @@ def own_dtype(op, xs, params):
 def numbers(op, params):
     """The parameters, those that stand in the expression as plain numbers. Raises DTypeError for what is none, and what a value
     that a transformation follows raises when it is asked for its number."""
-    return {k: _number(op.__name__, k, v) if _names(op, k) else v for k, v in params.items()}
+    return {k: _number(op.__name__, k, v) if _stands_in_c(op, k) else v for k, v in params.items()}
 
 
 def _number(op, name, value):

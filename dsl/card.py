@@ -388,7 +388,8 @@ def opaque(**facts: Unpack[FactsOfAny]) -> Declare:
     `shape` (*avals) -> Aval, a tuple of them for several results: to be traced, by `jit` and in loops;
     `jvp` (dxs, y, *xs) -> dy, linear in the tangents dxs, of which None is zero: forward mode, and reverse by its transpose;
     `vjp` a list with (ct, y, *xs) -> cotangent for each array, or `vjp_all` (ct, y, *xs) -> all of them: reverse mode, and
-    forward by its transpose; needed where the jvp calls the operation itself; `batch` (size, xs, batched) -> y with lanes along axis 0.
+    forward by its transpose; needed where the jvp calls the operation itself;
+    `batch` (size, xs, batched) -> y with lanes along axis 0, without which `vmap` runs it lane by lane.
     `Card` and the text above it list the rarer ones. Raises RegistrationError for facts and rules in another form.
 
     >>> import numpy as np, polyad as pa

@@ -265,7 +265,10 @@ def selecting(op, ahead, tied: Any = equal):
     samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
 )
 def maximum(x, y, /):
-    """The larger of x and y, element by element; NaN if either is. Equal arguments share the derivative, half each."""
+    """The larger of x and y, element by element; NaN if either is. Equal arguments share the derivative, half each.
+
+    Of 0.0 and -0.0 it is either one, as in NumPy.
+    """
 
 
 @elementwise(
@@ -273,7 +276,10 @@ def maximum(x, y, /):
     samples=[case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(3), 0.0)],
 )
 def minimum(x, y, /):
-    """The smaller of x and y, element by element; NaN if either is. Equal arguments share the derivative, half each."""
+    """The smaller of x and y, element by element; NaN if either is. Equal arguments share the derivative, half each.
+
+    Of 0.0 and -0.0 it is either one, as in NumPy.
+    """
 
 
 selecting(maximum, greater)

@@ -122,12 +122,18 @@ _two_arrays = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(n
 
 @elementwise(c="fmax({0}, {1})", samples=_two_arrays)
 def fmax(x, y, /):
-    """The larger of x and y, element by element; the other one where one is not a number. Equal ones share the derivative."""
+    """The larger of x and y, element by element; the other one where one is not a number. Equal ones share the derivative.
+
+    Of 0.0 and -0.0 it is either one, as in NumPy.
+    """
 
 
 @elementwise(c="fmin({0}, {1})", samples=_two_arrays)
 def fmin(x, y, /):
-    """The smaller of x and y, element by element; the other one where one is not a number. Equal ones share the derivative."""
+    """The smaller of x and y, element by element; the other one where one is not a number. Equal ones share the derivative.
+
+    Of 0.0 and -0.0 it is either one, as in NumPy.
+    """
 
 
 def _tied(x, y):

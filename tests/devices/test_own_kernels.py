@@ -230,7 +230,7 @@ class TestValuesOfParameters:
 
         made, load = [], ufuncs.load
         monkeypatch.setattr(ufuncs, "load", lambda *args: made.append(args) or load(*args))
-        monkeypatch.setattr(own_kernels, "REMEMBERED", 4)
+        monkeypatch.setattr(own_kernels, "MOST_VALUES", 4)
         op, x = self.declared("{0} * {k} > {shift}" if rule else "{0} * {k} + {shift}", rule), np.linspace(-1, 1, 5)
         for k in [*np.linspace(-3, 3, 13), 3, True, np.float32(0.1), np.inf, np.nan] * 2:
             for xs in (x, x.astype("f4"), x.astype("f2"), (10 * x).astype("i2")):

@@ -21,13 +21,13 @@ def checked_nests(e, nests, graph):
             raise fault(e, "nests", f"returned a list with {describe(nest)}; a nest is a Nest, or a block such as Scan")
     if e not in graph.in_place:
         for out in e.outputs:
-            missing = out.aval.size - sum([_written(nest, out) for nest in nests])
+            missing = out.aval.size - sum([_filled(nest, out) for nest in nests])
             if missing > 0:
                 raise fault(e, "nests", f"does not fill the result: of {out.aval} it leaves {missing} element(s) unwritten")
     return nests
 
 
-def _written(nest, out):
+def _filled(nest, out):
     """How many elements of a result a nest writes, at most."""
     if not isinstance(nest, Nest):
         return out.aval.size if out in nest.writes else 0
