@@ -167,7 +167,7 @@ def _cuda(op, xs, params):
 
 
 def _made_of_c(op, types, args, make):
-    """What `make` gives of the module of ufuncs. Raises MethodError, RegistrationError."""
+    """Return what `make` gives of the module of ufuncs. Raises MethodError, RegistrationError."""
     from .codegen import ufuncs
     from .codegen.text.scalars import Unsupported
     from .codegen.toolchain.library import NoCompiler

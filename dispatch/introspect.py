@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Target:
-    """What carries out calls where no method is written for their types; it prints what that is. Call it as the function.
+    """The function that carries out calls where no method is written for their types; it prints what that is.
 
     types: of the arguments; told: what it does; implementation: the function.
     """

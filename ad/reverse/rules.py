@@ -122,7 +122,7 @@ def _own_transpose(generic):
 
 
 def _same(call, other):
-    """Whether the same operation is called with the same parameters, for arrays of the same shapes and dtypes."""
+    """Tell whether the same operation is called with the same parameters, for arrays of the same shapes and dtypes."""
     alike = lambda a, b: a is b or isa(a == b, (bool, np.bool_)) and bool(a == b)
     return call[:3] == other[:3] and all([alike(v, other[3].get(k)) for k, v in call[3].items()])
 

@@ -12,7 +12,7 @@ from .nests import Nest, Reduce
 
 
 def checked_nests(e, nests, graph):
-    """What `nests` of a lowering returned. Raises RegistrationError where it is no list of nests, or they leave a part of a
+    """Return what `nests` of a lowering gave. Raises RegistrationError where it is no list of nests, or they leave a part of a
     result unwritten."""
     if not isinstance(nests, (list, tuple)):
         raise fault(e, "nests", f"returned {describe(nests)}; it must return a list of nests, or of blocks with `emit`")
@@ -21,14 +21,14 @@ def checked_nests(e, nests, graph):
             raise fault(e, "nests", f"returned a list with {describe(nest)}; a nest is a Nest, or a block such as Scan")
     if e not in graph.in_place:
         for out in e.outputs:
-            missing = out.aval.size - sum([_filled(nest, out) for nest in nests])
+            missing = out.aval.size - sum([_elements_of(nest, out) for nest in nests])
             if missing > 0:
                 raise fault(e, "nests", f"does not fill the result: of {out.aval} it leaves {missing} element(s) unwritten")
     return nests
 
 
-def _filled(nest, out):
-    """How many elements of a result a nest writes, at most."""
+def _elements_of(nest, out):
+    """Count the elements of a result that a nest writes, at most."""
     if not isinstance(nest, Nest):
         return out.aval.size if out in nest.writes else 0
     every = [out.aval.size if isinstance(root, Reduce) else math.prod(nest.shape) for root in nest.roots if root.var is out]
@@ -58,7 +58,7 @@ def checked_steps(e, made):
 
 
 def told(error, equations):
-    """Why a program has no C, with the operations of others that are in it, for it is theirs that nobody has tried."""
+    """Say why a program has no C, with the operations of others that are in it, for it is theirs that nobody has tried."""
     found = dict(_of_others(equations, set())) if "does not compile" in str(error) else {}
     listed = ", ".join([f"{name}{place}" for name, place in found.items()])
     return f"{error}; C in it that is not the library's: {listed}" if listed else str(error)
