@@ -13,9 +13,10 @@ import numpy as np
 from ..dispatch import CPU, Container, DeviceKind, DeviceMismatchError, Layer, PolyadError, describe, generic, isa, tree
 from ..dispatch.device_kinds import lookup_device_of, lookup_kind
 from ..dsl.array_libraries import Scalar, bottom, creator, host_copy, namespace
-from ..dsl.card import case, linear, normal
+from ..dsl.card import linear
 from ..dsl.ir.compiling import compile_program
 from ..dsl.ir.programs import Program, evaluate
+from ..dsl.samples import case, normal
 
 
 class DeviceError(PolyadError, ValueError):

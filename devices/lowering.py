@@ -40,8 +40,8 @@ class Lowering:
         return self.passes is not None
 
 
-class Facts(TypedDict, total=False):
-    """What `lowering` takes."""
+class LoweringFacts(TypedDict, total=False):
+    """Keywords that `lowering` takes."""
 
     nests: Callable[..., Any]
     index_map: Callable[..., Any]
@@ -84,7 +84,7 @@ def forgets(function):
     return function
 
 
-def lowering(op: Any, /, **facts: Unpack[Facts]) -> Callable[[Callable[..., list]], Callable[..., list]]:
+def lowering(op: Any, /, **facts: Unpack[LoweringFacts]) -> Callable[[Callable[..., list]], Callable[..., list]]:
     """Tell the code generators of an operation: what `jit` needs to write C (or CUDA C++) of it.
 
     op: an operation with a card, ours or your own. Without a record an elementwise operation is written by its card's `c`, and

@@ -257,7 +257,7 @@ class Generic:
 
     @property
     def dense_rules(self):
-        """Whether there are derivative rules by type that a call without containers can have."""
+        """Return whether there are derivative rules by type that a call without containers can have."""
         return any([rules.dense for rules in (self.rules or {}).values()])
 
     # ------------------------------------------------------------------ the table

@@ -45,8 +45,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
-import numpy as np
-
 from ..dispatch import RegistrationError, RuleTable
 from ..dispatch.generic import Generic
 from ..dispatch.prototypes import check_empty
@@ -148,7 +146,7 @@ class Card:
 
 
 class Facts(TypedDict, total=False):
-    """What a declaration may say beside `partials`: facts of a `Card`."""
+    """Name what a declaration may say beside `partials`: facts of a `Card`."""
 
     singular: bool
     differentiable: bool
@@ -418,53 +416,3 @@ def composite(**facts: Unpack[FactsOfAny]) -> Declare:
         return _declare(body, "composite", body=body, **facts)
 
     return declare
-
-
-def positives(*shape):
-    """Sample arrays in (0.5, 1.5)."""
-    return lambda rng: rng.uniform(0.5, 1.5, shape)
-
-
-def normal(*shape):
-    """Sample arrays, standard normal."""
-    return lambda rng: rng.standard_normal(shape)
-
-
-def unit(*shape):
-    """Sample arrays in (-0.9, 0.9)."""
-    return lambda rng: rng.uniform(-0.9, 0.9, shape)
-
-
-def above_one(*shape):
-    """Sample arrays in (1.1, 2)."""
-    return lambda rng: rng.uniform(1.1, 2.0, shape)
-
-
-def complex_normal(*shape):
-    """Sample arrays, complex normal, away from the branch cut of log and sqrt."""
-    return lambda rng: rng.standard_normal(shape) * 0.5 + 1.2 + 0.7j * rng.standard_normal(shape)
-
-
-def integers(*shape, low=0, high=10):
-    """Sample integer arrays in [low, high)."""
-    return lambda rng: rng.integers(low, high, shape)
-
-
-def booleans(*shape):
-    """Sample boolean arrays."""
-    return lambda rng: rng.integers(0, 2, shape).astype(bool)
-
-
-def distinct(*shape):
-    """Sample arrays whose elements are all different, well apart."""
-    return lambda rng: (rng.permutation(int(np.prod(shape))) * 0.7 - 1.0).reshape(shape)
-
-
-def case(*makers, **params):
-    """One sample: array makers (or plain values) for the arguments, and parameters."""
-    return lambda rng: (tuple(m(rng) if callable(m) else m for m in makers), params)
-
-
-def sequence_case(*makers, **params):
-    """One sample for an operation on a sequence."""
-    return lambda rng: ((tuple(m(rng) for m in makers),), params)

@@ -13,7 +13,8 @@ computed again. None keeps nothing.
 from ...dispatch import DTypeError, RegistrationError, describe
 from ...dsl import elementwise
 from ...dsl import operations as known
-from ...dsl.card import case, library_name, normal
+from ...dsl.card import library_name
+from ...dsl.samples import case, normal
 from ..inputs import check_callable
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from ...dispatch import Array, Container, MethodError, check_runs, describe, isa, tree, users_code
 from ...dsl import astype, broadcast_to, expand_dims, vmap, zeros_like
 from ...dsl.avals import Aval, dtype_of, is_number, shape_of
-from ...dsl.card import case, complex_normal, linear, normal, opaque
+from ...dsl.card import linear, opaque
+from ...dsl.samples import case, complex_normal, normal
 from ..inputs import NoTangent, check_callable, fitted, inexact
 from ..reverse.nodes import Joint
 from ..reverse.tape import Reverse, several_values

@@ -20,7 +20,7 @@ from .launch import Runner, checked, device_number, taken
 
 
 def lowerable(e):
-    """Whether an equation has CUDA code."""
+    """Return whether an equation has CUDA code."""
     return plan.lowerable(e, CUDA.functions)
 
 

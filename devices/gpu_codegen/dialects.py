@@ -12,7 +12,7 @@ from ..codegen.text.scalars import Unsupported, ctype
 
 
 class Word(Piece):
-    """What a dialect says for one of its fields, such as `thread`."""
+    """Word that a dialect says for one of its fields, such as `thread`."""
 
     __slots__ = ("field",)
 
@@ -88,7 +88,7 @@ class KernelFunctions(Functions):
 
     # ------------------------------------------------------------------ what each dialect says
     def prelude(self, equations):
-        """What a source of these equations begins with."""
+        """Write what a source of these equations begins with."""
         raise NotImplementedError
 
     def added(self, dtype):

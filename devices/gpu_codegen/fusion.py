@@ -39,7 +39,7 @@ def in_blocks(nests, memory, arrays):
 
 
 def leading(nest):
-    """How many leading loops a nest can share: all that no reduction runs over."""
+    """Count the leading loops that a nest can share: all that no reduction runs over."""
     return nest.kept_first
 
 
@@ -56,7 +56,7 @@ def together(current, nest, memory, arrays):
 
 
 def worth(nests, common):
-    """Whether nests are better done row by row, each by one block, than one after the other by all blocks."""
+    """Return whether nests are better done row by row, each by one block, than one after the other by all blocks."""
     rows = math.prod(nests[0].shape[:common])
     longest = max(math.prod(n.shape[common:]) for n in nests)
     if rows == 1:

@@ -80,7 +80,7 @@ def loops_of(nest, body, outer=0):
 
 
 def is_wide(nest, body):
-    """Whether a counter may not fit into 32 bits."""
+    """Return whether a counter may not fit into 32 bits."""
     return max(math.prod(nest.shape), *[math.prod(a.buffer.shape) for a in body.accesses], 0) >= NARROW
 
 

@@ -26,7 +26,7 @@ def above(n):
 
 
 class Shape:
-    """How a block's threads share a reduction: `lanes` results at a time, `turns` threads for each.
+    """Division of a reduction among a block's threads: `lanes` results at a time, `turns` threads for each.
 
     kept, reduced: loops, in any order. last: whether the innermost loop is reduced: then neighbouring threads work on the same
     result, else on neighbouring ones, so that they read neighbouring memory.
@@ -49,7 +49,7 @@ class Shape:
 
     @property
     def takes_part(self):
-        """Whether a thread has something to do: a block that does other work too may have more threads."""
+        """Return whether a thread has something to do: a block that does other work too may have more threads."""
         return c("{} < {}", LANE, self.lanes) if self.last else c("{} < {}", TURN, self.turns)
 
     @property

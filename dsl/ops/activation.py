@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..avals import dtype_of, is_number
-from ..card import case, complex_normal, composite, elementwise, normal
+from ..card import composite, elementwise
+from ..samples import case, complex_normal, normal
 from .arithmetic import add, clip, divide, multiply, negative, square, subtract
 from .compare import equal, greater, greater_equal, less_equal, logical_and, where
 from .complex import stop_gradient

@@ -6,8 +6,9 @@ import numpy as np
 
 from ...dispatch import Array, Layer
 from ..avals import dtype_of, is_number
-from ..card import case, complex_normal, composite, elementwise, integers, normal, positives
+from ..card import composite, elementwise
 from ..roots import Root, at_convention
+from ..samples import case, complex_normal, integers, normal, positives
 from .compare import equal, greater, less, where
 
 two = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(normal(), normal(2, 1)), case(normal(3), 2.0)]

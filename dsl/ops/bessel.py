@@ -6,7 +6,8 @@ Their kernels are SciPy's (`special.<name>`, on a device its library's); recurre
 import math
 
 from ...dispatch import ShapeError
-from ..card import above_one, case, composite, positives
+from ..card import composite
+from ..samples import above_one, case, positives
 from .arithmetic import add, divide, multiply, negative, sign, subtract
 from .compare import less, where
 from .gamma import digamma, gamma, gammaln

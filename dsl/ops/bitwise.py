@@ -1,6 +1,7 @@
 """Operations on the bits of integers; on booleans they are the logical operations, as in NumPy."""
 
-from ..card import booleans, case, elementwise, integers
+from ..card import elementwise
+from ..samples import booleans, case, integers
 
 two = [case(integers(4), integers(4)), case(integers(2, 3), integers(3)), case(booleans(4), booleans(4))]
 shifts = [case(integers(4), integers(4, high=5)), case(integers(2, 3, low=-9), 2)]

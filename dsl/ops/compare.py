@@ -1,6 +1,7 @@
 """Comparison, logic, tests of numbers, and the choice between two arrays by a condition."""
 
-from ..card import booleans, case, complex_normal, elementwise, integers, normal
+from ..card import elementwise
+from ..samples import booleans, case, complex_normal, integers, normal
 
 two = [case(normal(3), normal(3)), case(normal(2, 3), normal(3)), case(integers(4, high=3), integers(4, high=3))]
 logic = [case(booleans(4), booleans(4)), case(booleans(2, 3), booleans(3)), case(integers(4, high=2), booleans(4))]

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...dispatch import Layer, MethodError, describe, tree
 from ..avals import Aval, dtype_of
-from ..card import case, complex_normal, elementwise, normal, operations
+from ..card import elementwise, operations
 from ..roots import Root, at_convention
+from ..samples import case, complex_normal, normal
 from .arithmetic import add, multiply, over_or_zero, sign, square, subtract
 from .compare import equal
 

@@ -12,7 +12,8 @@ import numpy as np
 from ...dispatch import ShapeError
 from ..avals import Aval, infer, ndim_of, shape_of
 from ..avals import aval_of as aval
-from ..card import bilinear, case, complex_normal, normal
+from ..card import bilinear
+from ..samples import case, complex_normal, normal
 from .arithmetic import add
 from .create import zeros_like
 from .indexing import Slice, describe_shape, index, index_set

@@ -4,7 +4,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, dtype_of, shape_of
-from ..card import bilinear, case, complex_normal, composite, normal
+from ..card import bilinear, composite
+from ..samples import case, complex_normal, normal
 from .arithmetic import add
 from .complex import conjugated
 from .conv import conv

@@ -8,7 +8,8 @@ from ...dispatch import ConcreteValueError, DTypeError, ShapeError, describe, is
 from ...dispatch.layers import noted
 from ..array_libraries import host_copy
 from ..avals import dtype_of, ndim_of, shape_of
-from ..card import case, composite, integers, normal
+from ..card import composite
+from ..samples import case, integers, normal
 from .arithmetic import add, divide, multiply, subtract
 from .at import at
 from .compare import equal, greater_equal, where

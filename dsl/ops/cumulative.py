@@ -7,7 +7,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
-from ..card import case, complex_normal, composite, integers, linear, normal, opaque
+from ..card import composite, linear, opaque
+from ..samples import case, complex_normal, integers, normal
 from .arithmetic import add, multiply, subtract
 from .compare import isnan, not_equal, where
 from .complex import astype

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from ..avals import Aval, shape_of
-from ..card import case, complex_normal, normal, opaque
+from ..card import opaque
+from ..samples import case, complex_normal, normal
 from .arithmetic import add, multiply, subtract
 from .compare import equal, logical_or, where
 from .complex import imag, is_complex, real

@@ -5,7 +5,8 @@ import numpy as np
 from ...dispatch import ShapeError, describe, isa
 from ..array_libraries import asarray_like, host_copy
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
-from ..card import case, composite, normal
+from ..card import composite
+from ..samples import case, normal
 from .complex import astype
 from .indexing import take
 from .rearrange import array_like

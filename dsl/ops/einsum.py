@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...dispatch import ShapeError, describe, isa
 from ..avals import dtype_of, ndim_of, shape_of
-from ..card import case, complex_normal, composite, normal
+from ..card import composite
+from ..samples import case, complex_normal, normal
 from .arithmetic import multiply
 from .create import arange_like
 from .indexing import getitem

@@ -2,8 +2,9 @@
 
 from ...dispatch import Layer, isa
 from ..avals import dtype_of, is_number
-from ..card import above_one, case, complex_normal, elementwise, integers, normal, positives, unit
+from ..card import elementwise
 from ..roots import Root, at_convention, itself
+from ..samples import above_one, case, complex_normal, integers, normal, positives, unit
 from .arithmetic import add, divide, masked_product, multiply, over_or_zero, subtract
 from .compare import equal, greater_equal, less, logical_and, where
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from ...dispatch import Layer, MissingRuleError, ShapeError
 from ..avals import Aval, shape_of
-from ..card import case, complex_normal, composite, normal, opaque
+from ..card import composite, opaque
 from ..roots import at_convention
+from ..samples import case, complex_normal, normal
 from .arithmetic import add, divide, multiply, over_or_zero, subtract
 from .compare import equal, greater, less_equal, logical_and, logical_or, not_equal, where
 from .complex import abs, conj, imag, is_complex, real, stop_gradient

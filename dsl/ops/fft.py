@@ -16,7 +16,8 @@ import numpy as np
 
 from ...dispatch import DTypeError, ShapeError, describe
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
-from ..card import case, complex_normal, composite, linear, normal
+from ..card import composite, linear
+from ..samples import case, complex_normal, normal
 from .arithmetic import add, divide, multiply
 from .compare import greater, less, logical_and
 from .complex import astype, conj, is_complex

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
-from ..card import case, composite, elementwise, normal, positives
+from ..card import composite, elementwise
+from ..samples import case, normal, positives
 from .arithmetic import add, divide, multiply, negative, remainder, subtract, trunc
 from .compare import equal, greater, isinf, isnan, less, logical_and, logical_not, where
 from .complex import abs, imag, real

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...dispatch import DTypeError
 from ..avals import dtype_of, is_number, number_kind
-from ..card import above_one, case, composite, elementwise, integers, positives
+from ..card import composite, elementwise
+from ..samples import above_one, case, integers, positives
 from .arithmetic import add, divide, multiply, negative, remainder, subtract
 from .compare import equal, where
 from .complex import astype

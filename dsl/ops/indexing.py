@@ -13,8 +13,9 @@ import numpy as np
 from ...dispatch import Array, DTypeError, Layer, ShapeError, describe, isa
 from ..array_libraries import asarray_like, host_copy
 from ..avals import UNKNOWN, Aval, dtype_of, ndim_of, normalize_axis, shape_of
-from ..card import case, composite, integers, linear, normal
+from ..card import composite, linear
 from ..roots import picking
+from ..samples import case, integers, normal
 from .arithmetic import add, multiply
 from .compare import equal
 from .complex import astype

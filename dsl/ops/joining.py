@@ -9,7 +9,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe, isa
 from ..avals import ndim_of, normalize_axis, shape_of
-from ..card import case, complex_normal, composite, integers, normal, sequence_case
+from ..card import composite
+from ..samples import case, complex_normal, integers, normal, sequence_case
 from .create import asarray, beside
 from .indexing import getitem
 from .rearrange import along

@@ -11,7 +11,8 @@ import numpy as np
 from ...dispatch import Array, dtype_of, shape_of
 from ..array_libraries import asarray_like
 from ..avals import UNKNOWN, Aval
-from ..card import case, elementwise, linear, normal
+from ..card import elementwise, linear
+from ..samples import case, normal
 from .create import full_like
 from .indexing import Slice, index
 from .padding import pad

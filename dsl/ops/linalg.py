@@ -7,7 +7,8 @@ import numpy as np
 from ...dispatch import ShapeError, describe
 from ..aliasing import unlinked
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, number_kind, shape_of
-from ..card import bilinear, case, complex_normal, composite, normal
+from ..card import bilinear, composite
+from ..samples import case, complex_normal, normal
 from .arithmetic import multiply
 from .complex import conjugated
 from .create import beside

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..avals import dtype_of
-from ..card import case, composite, integers
+from ..card import composite
+from ..samples import case, integers
 from .arithmetic import divide, subtract
 from .compare import isnan, logical_not, where
 from .complex import astype

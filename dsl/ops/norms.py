@@ -7,7 +7,8 @@ import numpy as np
 
 from ...dispatch import ShapeError
 from ..avals import dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
-from ..card import case, complex_normal, composite, distinct, normal
+from ..card import composite
+from ..samples import case, complex_normal, distinct, normal
 from .arithmetic import subtract
 from .compare import not_equal
 from .complex import abs, astype, square_of_abs

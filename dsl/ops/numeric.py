@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ..avals import Aval, dtype_of, is_number
-from ..card import case, composite, elementwise, integers, normal, opaque, positives
+from ..card import composite, elementwise, opaque
+from ..samples import case, integers, normal, positives
 from .arithmetic import divide, multiply, negative, sign, square, subtract, trunc
 from .compare import equal, isinf, less, where
 from .complex import abs, astype

@@ -7,7 +7,8 @@ import numpy as np
 from ...dispatch import DTypeError, ShapeError, describe, isa, snapshot
 from ..array_libraries import asarray_like
 from ..avals import dtype_of, ndim_of, shape_of
-from ..card import case, complex_normal, composite, normal
+from ..card import composite
+from ..samples import case, complex_normal, normal
 from .complex import astype
 from .indexing import take
 from .rearrange import array_like

@@ -5,7 +5,8 @@ import numpy as np
 from ...dispatch import ShapeError, describe
 from ..array_libraries import asarray_like
 from ..avals import dtype_of, ndim_of, shape_of
-from ..card import case, complex_normal, composite, normal
+from ..card import composite
+from ..samples import case, complex_normal, normal
 from .arithmetic import add, divide, multiply, negative
 from .complex import astype
 from .convolve import convolve

@@ -8,7 +8,8 @@ import numpy as np
 from ...dispatch import DTypeError, ShapeError, describe
 from ..array_libraries import asarray_like
 from ..avals import dtype_of, ndim_of, shape_of
-from ..card import case, composite, distinct, normal
+from ..card import composite
+from ..samples import case, distinct, normal
 from .arithmetic import divide
 from .padding import pad
 from .reduce import max, sum

@@ -2,7 +2,8 @@
 
 from ...dispatch import ShapeError
 from ..avals import Aval, shape_of
-from ..card import case, complex_normal, composite, normal, opaque, sequence_case
+from ..card import composite, opaque
+from ..samples import case, complex_normal, normal, sequence_case
 from .create import eye_like, zeros_like
 from .linalg import matmul
 from .matrices import check_square, computed_dtype, lanes_lead

@@ -5,7 +5,8 @@ from typing import Any
 
 from ...dispatch import ShapeError, describe
 from ..avals import ndim_of, normalize_axis, shape_of
-from ..card import case, complex_normal, composite, normal
+from ..card import composite
+from ..samples import case, complex_normal, normal
 from .arithmetic import multiply, subtract
 from .complex import conjugated
 from .create import beside

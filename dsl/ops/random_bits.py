@@ -6,7 +6,8 @@ import numpy as np
 
 from ...dispatch import DTypeError, ShapeError, describe
 from ..avals import Aval, ndim_of, shape_of
-from ..card import case, integers, opaque
+from ..card import opaque
+from ..samples import case, integers
 from .shape import reshape
 
 KEY = np.dtype("uint64")

@@ -8,7 +8,8 @@ import numpy as np
 from ...dispatch import ShapeError, describe, isa, snapshot
 from ..array_libraries import asarray_like, host_copy
 from ..avals import is_number, ndim_of, normalize_axis, reduced_axes, shape_of
-from ..card import case, complex_normal, composite, normal
+from ..card import composite
+from ..samples import case, complex_normal, normal
 from .arithmetic import subtract
 from .at import at
 from .compare import greater_equal, less_equal, where

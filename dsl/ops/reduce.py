@@ -6,7 +6,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, dtype_of, ndim_of, reduced_axes, shape_of
-from ..card import booleans, case, complex_normal, composite, distinct, normal, reduction
+from ..card import composite, reduction
+from ..samples import booleans, case, complex_normal, distinct, normal
 from .arithmetic import divide, multiply
 from .compare import equal, where
 from .complex import astype

@@ -6,7 +6,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe
 from ..avals import dtype_of, ndim_of, normalize_axis, reduced_axes, shape_of
-from ..card import case, complex_normal, composite, integers, normal, positives
+from ..card import composite
+from ..samples import case, complex_normal, integers, normal, positives
 from .arithmetic import add, divide, maximum, minimum, multiply, negative, over_or_zero, remainder, subtract
 from .compare import equal, greater, greater_equal, isnan, less, less_equal, logical_and, where
 from .complex import abs, astype, stop_gradient

@@ -13,7 +13,8 @@ from ...dispatch import ConcreteValueError, ShapeError, describe
 from ...dispatch.layers import noted
 from ..array_libraries import asarray_like, host_copy
 from ..avals import Aval, dtype_of, ndim_of, normalize_axis, shape_of
-from ..card import booleans, case, composite, distinct, integers, normal, opaque
+from ..card import composite, opaque
+from ..samples import booleans, case, distinct, integers, normal
 from .arithmetic import floor_divide, remainder, subtract
 from .compare import greater_equal, isnan, less, less_equal, logical_not, not_equal, where
 from .complex import astype

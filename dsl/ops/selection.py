@@ -8,7 +8,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe
 from ..avals import broadcast_shapes, dtype_of, ndim_of, shape_of
-from ..card import booleans, case, composite, elementwise, normal
+from ..card import composite, elementwise
+from ..samples import booleans, case, normal
 from .arithmetic import add, clip, multiply, remainder, selecting, subtract
 from .compare import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_not, logical_or, where
 from .complex import abs, astype

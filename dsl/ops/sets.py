@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
-from ..card import case, composite, distinct, integers, normal
+from ..card import composite
+from ..samples import case, distinct, integers, normal
 from .arithmetic import minimum, subtract
 from .at import at
 from .compare import equal, isnan, less, logical_and, logical_not, not_equal, where

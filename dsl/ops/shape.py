@@ -7,8 +7,9 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe, isa
 from ..avals import Aval, aval_of, ndim_of, normalize_axis, shape_of
-from ..card import case, complex_normal, composite, linear, normal, sequence_case
+from ..card import composite, linear
 from ..roots import picking
+from ..samples import case, complex_normal, normal, sequence_case
 
 
 def full_shape(name, shape, size):

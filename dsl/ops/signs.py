@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..avals import dtype_of
-from ..card import case, complex_normal, composite, elementwise, integers, normal
+from ..card import composite, elementwise
+from ..samples import case, complex_normal, integers, normal
 from .arithmetic import divide, multiply, rint
 from .compare import equal, where
 from .complex import astype, stop_gradient

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..avals import broadcast_shapes, dtype_of, reduced_axes, shape_of
-from ..card import case, composite, normal
+from ..card import composite
+from ..samples import case, normal
 from .arithmetic import add, divide, minimum, multiply, reciprocal, square, subtract
 from .compare import equal, greater, less, logical_and, where
 from .complex import astype, stop_gradient, with_slopes_of

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe, isa
 from ..avals import Aval, ndim_of, normalize_axis, shape_of
-from ..card import case, complex_normal, composite, normal, opaque
+from ..card import composite, opaque
+from ..samples import case, complex_normal, normal
 from .arithmetic import add, negative
 from .complex import conj
 from .indexing import describe_shape

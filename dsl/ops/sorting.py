@@ -7,7 +7,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe, isa
 from ..avals import Aval, ndim_of, normalize_axis, shape_of
-from ..card import case, complex_normal, composite, distinct, integers, normal, opaque, sequence_case
+from ..card import composite, opaque
+from ..samples import case, complex_normal, distinct, integers, normal, sequence_case
 from .at import at
 from .create import arange_like
 from .indexing import getitem

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...dispatch import MissingRuleError
 from ..avals import dtype_of
-from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
+from ..card import elementwise
+from ..samples import above_one, case, complex_normal, normal, positives, unit
 from .arithmetic import add, divide, multiply, negative, sign, square, subtract
 from .compare import equal, greater, less, logical_and, where
 from .complex import abs, astype

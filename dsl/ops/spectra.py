@@ -10,7 +10,8 @@ import numpy as np
 
 from ...dispatch import ShapeError
 from ..avals import Aval, shape_of
-from ..card import case, complex_normal, normal, opaque
+from ..card import opaque
+from ..samples import case, complex_normal, normal
 from .arithmetic import divide, multiply, square, subtract
 from .compare import equal, logical_and
 from .complex import abs, astype, conj, imag, real

@@ -7,7 +7,8 @@ import numpy as np
 
 from ...dispatch import ShapeError, describe
 from ..avals import dtype_of, is_number, ndim_of, normalize_axis, number_kind, reduced_axes, shape_of
-from ..card import case, complex_normal, composite, distinct, integers, normal
+from ..card import composite
+from ..samples import case, complex_normal, distinct, integers, normal
 from .arithmetic import add, clip, divide, maximum, multiply, square, subtract
 from .complex import astype, conj, imag, is_complex, real
 from .create import ones_like

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...dispatch import Array
 from ..avals import dtype_of
-from ..card import case, elementwise, normal, unit
+from ..card import elementwise
+from ..samples import case, normal, unit
 from .arithmetic import add, clip, divide, multiply, reciprocal, square, subtract
 from .compare import greater, where
 from .exponential import exp

@@ -2,8 +2,9 @@
 
 from ...dispatch import Array, Layer
 from ..avals import dtype_of
-from ..card import above_one, case, complex_normal, elementwise, normal, positives, unit
+from ..card import elementwise
 from ..roots import at_convention
+from ..samples import above_one, case, complex_normal, normal, positives, unit
 from .arithmetic import add, divide, hypot, multiply, negative, reciprocal, square, subtract
 from .compare import equal, where
 from .exponential import sqrt

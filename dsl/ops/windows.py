@@ -4,7 +4,8 @@ from typing import Any
 
 from ...dispatch import ShapeError, describe
 from ..avals import Aval, ndim_of, normalize_axis, shape_of
-from ..card import case, complex_normal, composite, linear, normal
+from ..card import composite, linear
+from ..samples import case, complex_normal, normal
 from .shape import moveaxis, transpose
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polyad.devices.philox import FEW_WORDS, MULTIPLIERS, numpy_random_bits, product, random_bits_kernel
+from polyad.devices.philox import FEW_WORDS, MULTIPLIERS, numpy_random_bits, random_bits_kernel, wide_product
 
 rng = np.random.default_rng(11)
 by_arrays, by_either = random_bits_kernel(np), numpy_random_bits()
@@ -17,7 +17,7 @@ def reference(key, data, n, stream):
 
 @pytest.mark.parametrize("m", [*MULTIPLIERS, 0, 1, 2**64 - 1])
 def test_products_of_128_bits(m):
-    high, low = product(WORDS, m)
+    high, low = wide_product(WORDS, m)
     whole = [int(x) * m for x in WORDS]
     assert [int(x) for x in high] == [p >> 64 for p in whole] and [int(x) for x in low] == [p % 2**64 for p in whole]
 

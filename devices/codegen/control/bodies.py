@@ -53,7 +53,7 @@ def known_rows(results):
 
 
 def inner_graph(graph, program, arguments):
-    """What is known inside a program. arguments: of its inputs, each a Buffer or a Number."""
+    """Collect what is known inside a program. arguments: of its inputs, each a Buffer or a Number."""
     inner = Graph(graph.functions)
     inner.literals, inner.constants, inner.everywhere = dict(graph.literals), graph.constants, graph.everywhere
     inner.buffers.update(graph.everywhere)
@@ -118,7 +118,7 @@ def with_memory(graph, statements, temporaries, groups, plan):
 
 
 def own_array(buffer, few=True):
-    """Whether memory is an array by itself, which may become variables. few: whether its program is written out."""
+    """Return whether memory is an array by itself, which may become variables. few: whether its program is written out."""
     return UNKNOWN not in buffer.shape and math.prod(buffer.shape) <= (LARGEST if few else 1)
 
 

@@ -61,7 +61,7 @@ def called_function(name, inputs, outputs):
 
 
 def pointer(x, v):
-    """Where an argument, a Buffer or Number, lies. v: the input that it is for."""
+    """Return where an argument, a Buffer or Number, lies. v: the input that it is for."""
     buffer = x.buffer if isinstance(x, Number) else x
     if buffer is not None:
         return Name(buffer.name)

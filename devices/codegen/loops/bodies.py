@@ -17,7 +17,7 @@ from .elementwise import expression
 
 
 class Graph:
-    """What is known of a program's variables.
+    """Symbol table: what is known of a program's variables.
 
     buffers: Var -> Buffer; literals: Var -> NumPy scalar that all elements equal; makers: Var -> Equation.
     constants: Var -> array, for index arrays known in advance.
@@ -149,5 +149,5 @@ class Body:
 
 
 def truth(element):
-    """Whether an element in memory, a byte, is true."""
+    """Return whether an element in memory, a byte, is true."""
     return c("{} != 0", element)

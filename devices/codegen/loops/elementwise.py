@@ -24,7 +24,7 @@ def template(card, kind):
 
 
 def cost(op):
-    """What an element costs, in additions: as much as the dearest word of the expression."""
+    """Estimate what an element costs, in additions: as much as the dearest word of the expression."""
     given = op.card.c
     text = given if isinstance(given, str) else next(iter(given.values()), "") if given else ""
     return max([9 if "/" in text else 1, *[COSTS.get(word, FUNCTION) for word in WORD.findall(text)]])

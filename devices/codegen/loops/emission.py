@@ -81,7 +81,7 @@ def in_order_of_memory(loops, accesses):
 
 
 def lies_along(loops, accesses):
-    """Whether elements that are put together follow each other in memory, and the results do not: columns of a transpose."""
+    """Return whether elements put together follow each other in memory, and the results do not: columns of a transpose."""
     step = lambda loop: sum([abs(a.place.coefficient(loop.name)) for a in accesses])
     long = [step(loop) for loop in loops if loop.reduced and loop.length > FEW]
     return bool(long) and not loops[-1].reduced and min(long) < step(loops[-1])
@@ -129,7 +129,7 @@ def size_within(buffer, outer):
 
 
 def within(buffer, outer):
-    """Where the part of a buffer begins that belongs to one iteration of the outer loops."""
+    """Return where the part of a buffer begins that belongs to one iteration of the outer loops."""
     start = ZERO
     for a, (n, step) in enumerate(zip(buffer.shape[:outer], buffer.strides, strict=False)):
         start = start + Index(0, [(f"i{a}", step if n != 1 else 0)])

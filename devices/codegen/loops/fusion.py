@@ -54,7 +54,7 @@ def in_rows(nests, memory):
 
 
 def outer_loops(nest):
-    """How many leading loops a nest can share."""
+    """Count the leading loops that a nest can share."""
     return nest.kept_first if nest.reduced else max(len(nest.shape) - 1, 0)
 
 
@@ -149,7 +149,7 @@ def shared(rows, graph):
 
 
 def replaces(v, u, nest, graph):
-    """Whether a nest can write v where it reads u: it reads each element before it writes it, and no other element later."""
+    """Return whether a nest can write v where it reads u: it reads each element before it writes it, and no other later."""
     if v.aval.shape != nest.shape or any(r == u and idx != counters(nest.shape) for r, idx in nest.reads):
         return False
     statements, there, here = dry_run(nest, graph).statements, graph.buffers[v].name, graph.buffers[u].name

@@ -34,19 +34,19 @@ def reshape(body, e, idx):
 
 
 def moves_elements(e):
-    """Whether a change of shape does more than insert and drop axes of length 1."""
+    """Return whether a change of shape does more than insert and drop axes of length 1."""
     longer = lambda shape: [n for n in shape if n != 1]
     return longer(e.inputs[0].aval.shape) != longer(e.outputs[0].aval.shape)
 
 
 def aliases(e):
-    """Whether the result of an equation is its argument's memory."""
+    """Return whether the result of an equation is its argument's memory."""
     alias = record(e).alias
     return alias is not None and alias(e)
 
 
 def mapped(e):
-    """How the index of an element becomes one of an argument, where that is all an equation does; else None."""
+    """Return how the index of an element becomes one of an argument, where that is all an equation does; else None."""
     return None if aliases(e) else record(e).index_map
 
 
@@ -60,7 +60,7 @@ def index(body, e, idx):
 
 
 def selected(body, shape, arrays, spec, idx):
-    """Where in an array of this shape the element `idx` of the selection lies: NumPy's rules of indexing."""
+    """Find where in an array of this shape the element `idx` of the selection lies: NumPy's rules of indexing."""
     bshape = _broadcast(arrays)
     place, _ = _advanced_place(len(shape), spec)
     advanced = any(part is ARRAY for part in spec)

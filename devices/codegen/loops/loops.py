@@ -44,7 +44,7 @@ def around(loops, core, simd=False, parallel=False, clause="", unroll=False):
 
 
 def shares(length):
-    """How threads divide a loop: in a few dozen parts, so that one that is held up holds up little."""
+    """Choose how threads divide a loop: in a few dozen parts, so that one that is held up holds up little."""
     part = max(1, length // 32)
     return f" if(parallel: threads) schedule(dynamic, {part + -part % 64 if part > 64 else part})"
 

@@ -60,7 +60,7 @@ class Nest:
 
     @property
     def reduces(self):
-        """Whether there is a reduction, be it over no axis."""
+        """Return whether there is a reduction, be it over no axis."""
         return any(isinstance(r, Reduce) for r in self.roots)
 
     @property
@@ -69,7 +69,7 @@ class Nest:
 
     @property
     def kept_first(self):
-        """How many leading axes no reduction runs over."""
+        """Count the leading axes that no reduction runs over."""
         return min(self.reduced, default=len(self.shape))
 
 
@@ -116,7 +116,7 @@ def dry_run(nest, graph):
 
 
 def work(statement):
-    """What a statement of an iteration costs, in additions: less where it only loads or stores a number."""
+    """Estimate what a statement of an iteration costs, in additions: less where it only loads or stores a number."""
     value = statement.value if type(statement) is Local and not accesses(statement) else None
     computes = type(value) is Expression and len(value.parts) > 1
     return OPERATION if computes or called([statement]) else MOVEMENT

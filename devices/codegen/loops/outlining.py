@@ -32,7 +32,7 @@ def without_repeats(before, statements):
 
 
 def alone(s):
-    """Whether a statement is a loop over vectors, by itself, that calls functions which have vector versions."""
+    """Return whether a statement is a loop over vectors, by itself, that calls functions which have vector versions."""
     plain = type(s) is Block and s.simd and s.shared is None and not s.clause
     return plain and not WITH_VECTORS.isdisjoint(called([s]))
 

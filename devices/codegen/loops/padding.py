@@ -16,7 +16,7 @@ CALLS = 4  # function calls in an iteration from which on copies are worth their
 
 
 def worth_padding(nest, body, loop):
-    """Whether a loop over all of a nest is to be filled up."""
+    """Return whether a loop over all of a nest is to be filled up."""
     if nest.sequential or body.may_fault or loop.length % LANES == 0 or not 2 < loop.length < LONGEST:
         return False
     plain = all(isinstance(r, Store) and r.place is None and not r.add for r in nest.roots)

@@ -44,7 +44,7 @@ class Accumulator:
 
     @property
     def start(self):
-        """What a reduction of nothing gives."""
+        """Return what a reduction of nothing gives."""
         if self.sign in ("max", "min"):
             if self.dtype.kind == "f":
                 return "-INFINITY" if self.kind == "max" else "INFINITY"
@@ -65,7 +65,7 @@ class Accumulator:
     # ------------------------------------------------------------------ one loop
     @property
     def clause(self):
-        """What OpenMP is told of it."""
+        """Write OpenMP's clause for it."""
         extra = f" reduction(+:{self.name}n)" if self.nan else ""
         return f" reduction({self.sign}:{self.name}){extra}"
 

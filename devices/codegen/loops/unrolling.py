@@ -14,7 +14,7 @@ STATEMENTS = 160  # written out, at most
 
 
 def folds(body, loops):
-    """Whether the reduced ones among these loops are short enough to be written out."""
+    """Return whether the reduced ones among these loops are short enough to be written out."""
     many = math.prod(loop.length for loop in loops if loop.reduced)
     return many <= FEW and (len(body.statements) + 2) * many <= STATEMENTS
 
@@ -30,7 +30,7 @@ def folded(body, sums, targets, loops, simd, parallel):
 
 
 def rows_first(loops, inner):
-    """Whether reductions are better taken one result after the other: the elements of one lie in long enough stretches."""
+    """Return whether reductions are better taken one result after the other: its elements lie in long enough stretches."""
     return inner[-1].length >= FEW and any(not loop.reduced for loop in loops)
 
 

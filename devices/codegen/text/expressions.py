@@ -17,7 +17,7 @@ WITH_VECTORS = frozenset(name + suffix for name in VECTOR for suffix in ("", "f"
 
 
 class Piece:
-    """What an expression consists of, beside strings of C."""
+    """Base class of what an expression consists of, beside strings of C."""
 
     __slots__ = ()
 
@@ -68,7 +68,7 @@ class Access(Piece):
 
 
 class Hole(Piece):
-    """Where an argument is yet to come, by its number."""
+    """Place of an argument that is yet to come, by its number."""
 
     __slots__ = ("number",)
 
@@ -191,5 +191,5 @@ def calls_in(x):
 
 
 def waits(x):
-    """Whether an expression calls a function that has a vector version: some sixty cycles until the result is there."""
+    """Return whether an expression calls a function that has a vector version: some sixty cycles until the result is there."""
     return not WITH_VECTORS.isdisjoint(calls_in(x))

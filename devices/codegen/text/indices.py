@@ -61,7 +61,7 @@ ZERO = Index()
 
 
 def aligned(idx, shape):
-    """Where an array of this shape is read by an element at `idx` of the array it is broadcast to."""
+    """Return where an array of this shape is read by an element at `idx` of the array it is broadcast to."""
     own = idx[len(idx) - len(shape) :]
     if 1 not in shape:
         return own

@@ -35,7 +35,7 @@ class Layout(ctypes.Structure):
 
 @functools.cache
 def layout_known():
-    """Whether arrays of this NumPy, in this Python, are laid out as the C code takes them to be."""
+    """Return whether arrays of this NumPy, in this Python, are laid out as the C code takes them to be."""
     sizes = ctypes.sizeof(ctypes.c_void_p), object.__basicsize__
     if sizes != (8, 16) or np.ndarray.__basicsize__ < ctypes.sizeof(Layout):
         return False

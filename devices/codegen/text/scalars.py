@@ -17,7 +17,7 @@ if np.dtype("l").itemsize == 4:
 
 
 class Unsupported(Exception):
-    """What cannot be written in C here; the operation then runs by its own kernel."""
+    """Raised for what cannot be written in C here; the operation then runs by its own kernel."""
 
 
 def code(dtype):

@@ -73,7 +73,7 @@ class Do:
 
 @dataclass(slots=True)
 class If:
-    """What is done on a condition, without braces if that is one statement."""
+    """Statements done on a condition, without braces if that is one statement."""
 
     condition: object
     body: list

@@ -63,7 +63,7 @@ def _special_capsules():
 
 
 def special_arity(word):
-    """How many arguments SciPy's special function of this name takes, None if it cannot be called from C."""
+    """Count the arguments that SciPy's special function of this name takes, None if it cannot be called from C."""
     if word not in SPECIAL_NAMES:  # without importing SciPy
         return None
     return _special_capsules().get(word, (None,))[0]

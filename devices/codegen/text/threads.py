@@ -12,7 +12,7 @@ MOST = 256  # threads
 
 
 def wanted():
-    """How many threads share a loop: what OMP_NUM_THREADS says, else one for each processor that this process may use."""
+    """Count the threads that share a loop: what OMP_NUM_THREADS says, else one for each processor that this process may use."""
     first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if first.isdecimal() and int(first):
         return min(int(first), MOST)

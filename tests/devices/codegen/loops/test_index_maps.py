@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.devices.codegen.loops.index_maps import aliases, mapped, moves_elements, reshaped_element
+from polyad.devices.codegen.loops.index_maps import aliases, mapped, moves_elements
 from polyad.devices.codegen.text.indices import Index, aligned, points
 from polyad.devices.codegen.text.scalars import Unsupported
 
@@ -75,10 +75,8 @@ def test_each_element(name):
 
 @pytest.mark.parametrize("shape", [(24,), (4, 6), (3, 1, 8), (2, 12, 1)])
 def test_other_shapes_are_the_same_memory(shape):
-    ((e, body, result),) = steps(lambda x: np.reshape(x, shape), X)
+    ((e, body, _),) = steps(lambda x: np.reshape(x, shape), X)
     assert moves_elements(e) and aliases(e) and mapped(e) is None
-    found = [reshaped_element(body, e, p) for p in points(shape)]
-    np.testing.assert_array_equal(np.reshape(found, shape), result)
 
 
 def test_an_index_array_into_nothing_is_left_to_the_operation():
