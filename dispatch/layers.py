@@ -20,6 +20,7 @@ from .arrays import Array, LayerMeta
 from .callers import caller, is_library
 from .error_causes import caught, explain, reason
 from .errors import ConcreteValueError, LeakedLayerError
+from .layer_checks import no_concrete, no_target, not_there, slot_below
 from .shapes_dtypes import dtype_of, shape_of
 from .type_tests import PlainMembers, Standing, set_class
 
@@ -119,7 +120,7 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
         cls.state = (*cls.state, *((own,) if isinstance(own, str) else own))
         cls.restate = _restating(cls.state)
         if "holds" in cls.__dict__:
-            cls.below = cls.__dict__[cls.holds]
+            cls.below = slot_below(cls, cls.holds)
             if cls.only_arrays:
                 cls.shape, cls.dtype = [property(attrgetter(f"{cls.holds}.{name}")) for name in ("shape", "dtype")]
             else:
@@ -142,11 +143,12 @@ class Layer(Standing, Array, PlainMembers, metaclass=LayerMeta):
     @classmethod
     def target(cls, generic: Any, types: Any) -> Any:
         """The function that carries out `generic` for arguments of these types at this layer."""
-        raise NotImplementedError
+        raise no_target(generic, cls)
 
+    @_while_open
     def concrete(self) -> Any:
         """This value as a plain NumPy array for Python's control flow, if it has one."""
-        raise NotImplementedError
+        raise no_concrete(self)
 
     def standing(self) -> type:
         """The class of the plain value in whose place it is, for Python's type tests (type_tests.py)."""
@@ -259,6 +261,11 @@ class Run:
         self.inner = None  # the trace inside that records what is done with its values: `capture(generic, args, params)`
         self.rooted = False  # whether one of its values remembers of what it is the root
         self.place = caller()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            raise not_there(self, name, Run.__slots__)
 
     @property
     def where(self) -> str:
@@ -393,10 +400,20 @@ def refuse(x, what, advice) -> NoReturn:
         raise x.run.leaked()
     error = ConcreteValueError(
         f"{what} of a {type(x).__name__} of {x.dtype}{list(x.shape)}: the number alone would lose what the "
-        f"transformation follows; {advice}"
+        f"transformation follows; {advice}{_unwritable(x.run)}"
     )
     noted(x, error)
     raise error
+
+
+def _unwritable(run):
+    """What a run lacks whose values are to be written into an array, as text."""
+    if type(run).constant is not Run.constant:
+        return ""
+    return (
+        f". {type(run).__name__} defines no `constant(self, value)`, which makes a value of this transformation of an array: "
+        "without it no array takes its values in, polyad.zeros(shape) neither"
+    )
 
 
 def noted(x, error):

@@ -23,9 +23,10 @@ from .layers import Array, Layer, current_depth, settled, snapshot
 from .order import Signature, narrowest
 from .plum_types import deliver, promises
 from .signatures import parts
-from .targets import captured, several
+from .targets import bounded, captured, several
 
 DERIVATIVES = frozenset(("jvp", "vjp", "vjp_all"))  # rules that a composite's derivative has in place of its body's
+_OURS = __name__.partition(".")[0] + "."
 lazy_libraries = {}  # top-level module of an array class -> function that registers its kernels
 _loading = RLock()
 
@@ -285,6 +286,8 @@ def _layer_rule(generic, types, winner):
         raise MissingRuleError(
             f"{generic.name} has no rule for {type_name(winner)}; add @{generic.name}.rule(…) under its declaration"
         )
+    if not winner.__module__.startswith(_OURS):
+        target = bounded(generic, winner, target)
     if not winner.sees_inner:
         whose = next(i for i, t in enumerate(types) if issubclass(t, Layer) and t.depth == winner.depth)
         target = captured(generic, whose, target)

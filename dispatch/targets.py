@@ -19,6 +19,27 @@ def captured(generic, whose, target):
     return run
 
 
+def bounded(generic, cls, target):
+    """The target of a class that others write: what calls itself without an end says what it forgot."""
+
+    def run(*args, **params):
+        try:
+            return target(*args, **params)
+        except RecursionError as error:
+            own, frames, tb = run.__code__, 0, error.__traceback__
+            while tb is not None:
+                frames, tb = frames + (tb.tb_frame.f_code is own and tb.tb_frame.f_locals.get("target") is target), tb.tb_next
+            if frames < 3:
+                raise
+        raise RecursionError(
+            f"{generic.name}: the target of {cls.__name__} calls itself again and again: it calls the operation on the values "
+            "that it was given; it has to call it on those below: "
+            "`generic.spread(*[a.value if type(a) is cls else a for a in args], **params)`"
+        )
+
+    return run
+
+
 def check_runs(run: Run, args: Iterable[Any], *classes: type) -> None:
     """Check that all values of these classes are of this run, and that it is still open.
 

@@ -51,12 +51,13 @@ SAMPLES = {
 }  # fmt: skip
 
 
-def check_transformation(transform, *, functions=(), seed=0):
+def check_transformation(transform, *, functions=(), kinds=None, seed=0):
     """Check that a transformation of your own changes no result, nests with all others, and leaves nothing behind.
 
     transform: function f -> function that returns what f returns; what it finds out beside that is to be left away, as in
     `lambda f: lambda *args: count(f)(*args)[0]`. functions: further functions of an array of shape (4,), float64, with
-    elements in (0.2, 0.9), each an array or a tree. Checked for these, and for one of each kind (NumPy code, writes, `if`,
+    elements in (0.2, 0.9), each an array or a tree. kinds: names of the functions to try beside these ("operations", "if",
+    "scan", …), for a transformation that refuses some; None for all. Checked for each (NumPy code, writes, `if`,
     array types, programs): values, dtypes and structure; the transformation twice, inside and around `grad`, `jvp`, `hessian`,
     `vmap`, `jit` and `checkpoint`; that its depth ends with it, after errors as well, and that values taken out of
     it raise LeakedLayerError. Raises AssertionError.
@@ -65,7 +66,13 @@ def check_transformation(transform, *, functions=(), seed=0):
     >>> check_transformation(lambda f: lambda x: f(x))
     """
     x = np.random.default_rng(seed).uniform(0.2, 0.9, 4)
-    named = {**SAMPLES, **{f"functions[{i}]": f for i, f in enumerate(functions)}}
+    unknown = set(kinds or ()) - set(SAMPLES)
+    if unknown:
+        raise ValueError(f"check_transformation: no kinds {sorted(unknown)}; there are {', '.join(map(repr, SAMPLES))}")
+    named = {
+        **{name: f for name, f in SAMPLES.items() if kinds is None or name in kinds},
+        **{f"functions[{i}]": f for i, f in enumerate(functions)},
+    }
     with densify("allow"), np.errstate(all="ignore"):
         for name, f in named.items():
             with naming(name):

@@ -101,7 +101,7 @@ def _add_array(spec, arrays, part, x):
 
 
 def join_index(spec, arrays) -> Any:
-    """The index that NumPy takes, from a spec and its arrays."""
+    """The index that NumPy takes, from a spec and its arrays, as `index` has them."""
     if len(spec) == 1 and not arrays:
         return (slice(*spec[0]),) if type(spec[0]) is Slice else spec
     left = iter(arrays)
@@ -143,7 +143,20 @@ _reads = [
 def index(x, /, *arrays, spec):
     """Elements of x at an index given as a static spec and its integer arrays; `x[i]` and `getitem` make them.
 
+    arrays: arrays of integers, in the order of their places. spec: tuple with an entry for each part of the index: an int,
+    None, Ellipsis, a `Slice` (start, stop, step) for a slice, and "array" in the place of each of the arrays; masks have
+    become arrays of positions. Who stands between, as a transformation of his own does, hands it on,
+    `index(y, *arrays, spec=spec)`, or asks `join_index(spec, arrays)` for NumPy's index. `index_set` and `index_add` have the
+    same form after (x, v).
     Negative positions count from the end. Raises IndexError for positions out of range.
+
+    >>> import numpy as np, polyad as pa
+    >>> program = pa.make_ir(lambda x: x[1:, np.array([2, 0]), None])(np.zeros((2, 3)))
+    >>> spec = program.equations[0].params["spec"]
+    >>> spec
+    (1::, 'array', None)
+    >>> pa.join_index(spec, [np.array([2, 0])])
+    (slice(1, None, None), array([2, 0]), None)
     """
 
 

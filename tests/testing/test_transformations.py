@@ -5,6 +5,7 @@ import pytest
 
 import polyad as pa
 from polyad.testing import check_transformation
+from polyad.testing.transformations import SAMPLES
 
 
 class Counted(pa.Layer):
@@ -219,3 +220,20 @@ def test_python_numbers_stay_what_they_are(x, dtype):
 
 def test_a_gradient_of_a_number_inside():
     assert count(pa.grad(lambda x: x * x))(3.0)[0] == 6.0
+
+
+def test_kinds():
+    """Only the kinds that are named, and the functions given beside them."""
+    tried = []
+
+    def transform(f):
+        tried.append(f)
+        return f
+
+    mine = lambda x: x * 2.0
+    check_transformation(transform, kinds=(), functions=[mine])
+    assert mine in tried and SAMPLES["if"] not in tried
+    check_transformation(transform, kinds=["if"])
+    assert SAMPLES["if"] in tried and SAMPLES["scan"] not in tried
+    with pytest.raises(ValueError, match="no kinds .'iff'.; there are .*'if'"):
+        check_transformation(transform, kinds=["iff"])

@@ -1,8 +1,11 @@
 """Reductions: each by its sign, in nests that other passes share."""
 
 from ....dsl import operations
-from ...lowering import Sign, lowering
+from ...lowering import lowering
 
-SIGNS: dict[str, Sign] = {"sum": "+", "prod": "*", "max": "max", "min": "min", "all": "&", "any": "|"}
-for name, sign in SIGNS.items():
-    lowering(operations[name], reduce=sign)
+lowering(operations["sum"], reduce="+")
+lowering(operations["prod"], reduce="*")
+lowering(operations["max"], reduce="max")
+lowering(operations["min"], reduce="min")
+lowering(operations["all"], reduce="&")
+lowering(operations["any"], reduce="|")
