@@ -15,6 +15,7 @@ from .arrays import Array
 from .callers import warn
 from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
 from .settings import Setting
+from .shapes_dtypes import shape_of
 from .type_tests import isa
 
 C = TypeVar("C", bound="type[Container]")
@@ -261,7 +262,13 @@ def densified(x, operation):
     if mode == "warn":
         advice = 'write the method, call .dense() where it is meant, or allow it with polyad.densify("allow")'
         warn(f"{text}: it becomes dense; {advice}", DensifyWarning)
-    return x.dense()
+    y = x.dense()
+    if shape_of(y) != tuple(x.shape):
+        raise DensifyError(
+            f"{operation}: the dense form of {type_name(type(x))} has shape {list(shape_of(y))}, where its `shape` is "
+            f"{list(x.shape)}; a type of n structure axes has those of its lanes before them in both"
+        )
+    return y
 
 
 def _no_dense_form(x):

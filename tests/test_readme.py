@@ -4,28 +4,43 @@ import json
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
 
 import polyad as pa
+from polyad.testing import check_array_type
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def test_code_blocks_run():
+def test_code_blocks_run(monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(blocks) >= 3
-    namespace = {"__name__": "readme", "loss": lambda w, x, y: np.sum((x * w - y) ** 2)}
+    module = types.ModuleType("readme")
+    monkeypatch.setitem(sys.modules, "readme", module)  # where pickle looks
+    namespace = vars(module)
+    namespace["loss"] = lambda w, x, y: np.sum((x * w - y) ** 2)
     for block in blocks:
         exec(compile(block, "README.md", "exec"), namespace)
     w, x = np.float64(2.0), np.arange(4.0)
     value, slope = namespace["step"](w, x, x)
     assert float(value) == np.sum((x * w - x) ** 2)
     np.testing.assert_allclose(slope, np.sum(2 * (x * w - x) * x))
-    scaled = namespace["Scaled"](np.float64(2.0), 3)
-    assert pa.grad(lambda s: pa.sum(s @ np.ones(3)))(scaled).value == 3.0
+    Scaled = namespace["Scaled"]
+    assert pa.grad(lambda s: pa.sum(s @ np.ones(3)))(Scaled(np.float64(2.0), 3)).value == 3.0
+    check_array_type(lambda rng: Scaled(np.float64(rng.normal()), 3))
+    check_array_type(lambda rng: Scaled(rng.normal(size=2), 3))
+    values, matrix = np.arange(4.0), np.arange(6.0).reshape(3, 2)
+    for b in (np.ones(3), matrix):
+        for f in (lambda s, b=b: s @ b, lambda s, b=b: pa.sum(pa.sin(s @ b)), pa.grad(lambda s, b=b: pa.sum(pa.sin(s @ b)))):
+            lanes = [f(Scaled(value, 3)) for value in values]
+            found = pa.vmap(f)(Scaled(values, 3))
+            if type(found) is Scaled:
+                found, lanes = found.value, [lane.value for lane in lanes]
+            np.testing.assert_allclose(found, np.stack(lanes))
 
 
 def test_ten_lines_are_ten():

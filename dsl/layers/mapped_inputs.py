@@ -2,7 +2,19 @@
 
 import numpy as np
 
-from ...dispatch import DTypeError, Layer, ShapeError, batch_axis, describe, is_container, isa, settled, tree
+from ...dispatch import (
+    DensifyError,
+    DTypeError,
+    Layer,
+    ShapeError,
+    batch_axis,
+    describe,
+    is_container,
+    isa,
+    settled,
+    tree,
+    type_name,
+)
 from ...dispatch.containers import densified
 from ..array_libraries import asarray_like
 from ..avals import dtype_of, ndim_of, normalize_axis, shape_of
@@ -53,6 +65,12 @@ class MappedInputs:
         if is_container(x):
             place = batch_axis(x, axis, where)
             if place is None:
+                if not x.densifies and x.ndim == x.structure_ndim:
+                    raise DensifyError(
+                        f"{where}: {type_name(type(x))} of shape {list(x.shape)} has no axis of lanes to map, only the "
+                        f"{x.structure_ndim} of its structure, and no dense form whose rows were meant; where its leaves hold "
+                        "lanes, `shape` has to begin with their axes: (*leaf.shape, rows, columns) of a matrix"
+                    )
                 return self._lanes_first(densified(x, f"{where}: mapping axis {axis}"), axis, path)
             self._check(shape_of(x)[place], where)
             return MappedContainer(f"{where}: mapping axis {axis}", x, place)

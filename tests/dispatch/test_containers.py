@@ -343,3 +343,32 @@ def test_batch_axes():
         batch_axis(D, 4, "f")
     assert pa.vmap(lambda D: D, in_axes=1, out_axes=1)(D).shape == (4, 5, 3, 3)
     assert pa.vmap(lambda D: D, in_axes=1)(D).shape == (5, 4, 3, 3)
+
+
+# ---------------------------------------------------------------------- lanes that the shape leaves out
+@pa.array_type(leaves=("value",), structure_ndim=2, linear=True)
+class Constant(pa.Container):
+    """A 2×2 matrix of one number, whose shape forgets lanes."""
+
+    def __init__(self, value):
+        self.value = value
+
+    shape, dtype = (2, 2), np.dtype(np.float64)
+
+
+@pa.array_type(leaves=("value",), structure_ndim=2, linear=True)
+class DenseConstant(Constant):
+    """The same with a dense form."""
+
+    def dense(self):
+        return self.value[..., None, None] * np.ones((2, 2))
+
+
+@pytest.mark.parametrize("transform", [pa.vmap, lambda f: pa.jit(pa.vmap(f)), lambda f: pa.vmap(pa.grad(f))])
+def test_lanes_that_a_shape_leaves_out(transform):
+    f = lambda s: pa.sum(pa.sin(s))
+    with pa.densify("allow"):
+        with pytest.raises(pa.DensifyError, match=r"Constant of shape \[2, 2\] has no axis of lanes.*`shape` has to begin"):
+            transform(f)(Constant(np.ones(3)))
+        with pytest.raises(pa.DensifyError, match=r"dense form of .*DenseConstant has shape \[3, 2, 2\], where .*\[2, 2\]"):
+            transform(f)(DenseConstant(np.ones(3)))
