@@ -57,7 +57,7 @@ assert np.allclose(program(x, stiffness), force(x, stiffness))
 print(program.code)
 names = {}
 exec(program.code, names)
-assert np.allclose(names[program.name](x, stiffness), force(x, stiffness))
+assert np.allclose(names[program.__name__](x, stiffness), force(x, stiffness))
 assert np.allclose(pa.jacobian(program)(x, stiffness), -pa.hessian(energy)(x, stiffness))
 
 # %% [markdown]

@@ -14,7 +14,7 @@ from ..card import programs_in
 from ..roots import equal
 from .drawing import MAX_NODES, program_graph
 from .pass_selection import chosen
-from .source import free_names, line, named_vars, source, text
+from .source import free_names, function_name, line, named_vars, source, text
 
 # Pairs (asked, run): where `asked()` holds, `run(program, env, run_equations)` runs the equations, to look at their values.
 inspectors = []
@@ -96,7 +96,8 @@ class Program:
 
     @property
     def __name__(self):
-        return self.name
+        """The name of the function that `.code` defines: `name` where that is one of Python's, else "program"."""
+        return function_name(self)
 
     @property
     def acts(self):
@@ -117,7 +118,8 @@ class Program:
 
     @property
     def code(self) -> str:
-        """The program as Python source that defines a function of its flat inputs; it needs only numpy and polyad.
+        """The program as Python source that defines a function of its flat inputs, by the name `__name__`; it needs only numpy
+        and polyad.
 
         Raises ConcreteValueError if a constant belongs to a transformation that is under way.
         """

@@ -99,10 +99,16 @@ def source(program):
     """
     written = inlined(program)
     writer = Writer(free_names(program))
-    name = program.name if program.name.isidentifier() and not keyword.iskeyword(program.name) else "program"
+    name = function_name(program)
     writer.taken.add(name)
     writer.define(name, written, named_vars(written, writer.free))
     return writer.finished()
+
+
+def function_name(program):
+    """The name that the source of a program gives its function: its own, where Python can have it."""
+    name = program.name
+    return name if name.isidentifier() and not keyword.iskeyword(name) and name not in ("np", "pa") else "program"
 
 
 class Writer:

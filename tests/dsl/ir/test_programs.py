@@ -124,4 +124,20 @@ def test_letters():
 
 
 def test_a_program_is_a_named_function():
-    assert program().__name__ == "lambda" and isinstance(program(), Program) and callable(program())
+    assert program().name == "lambda" and program().__name__ == "program" and isinstance(program(), Program) and callable(program())
+
+
+def named(name):
+    """A function of this name, and a program of it."""
+    f = lambda x: pa.sin(x) * 2.0
+    f.__name__ = name
+    return f, pa.make_ir(f)(np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["<lambda>", "f", "force", "np", "pa", "class", "größe", "f.g", "inner_program"])
+def test_code_defines_the_name_it_says(name):
+    f, program = named(name)
+    found = {}
+    exec(program.code, found)
+    np.testing.assert_array_equal(found[program.__name__](np.ones(3)), f(np.ones(3)))
+    assert program.__name__ == name or name in ("<lambda>", "np", "pa", "class", "f.g")

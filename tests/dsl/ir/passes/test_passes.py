@@ -296,6 +296,12 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", pa.PASSES)
 def test_a_fault_in_a_pass_is_found(name, monkeypatch):
     """By the comparison that the test above makes; and there is none to be found with that pass off."""
+    for table in ("PROGRAMS", "FAULTS"):
+        assert name in globals()[table], (
+            f"{name}: a new pass needs an entry in {table} of tests/dsl/ir/passes/test_passes.py: in PROGRAMS a function of an "
+            "array of 40 numbers -> list, on which the pass has something to do; in FAULTS a function of monkeypatch that "
+            "makes the pass wrong, so that this test sees whether the comparison would find that"
+        )
     case = PROGRAMS[name], [np.linspace(-1.0, 1.0, 40)]
     for passes in CHOICES.values():
         agrees(*case, passes)
