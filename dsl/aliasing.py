@@ -85,6 +85,7 @@ def _changed(x, new, views):
 READ_ONLY, UNKNOWN = "read only", "unknown"
 MAX_VIEW_CHAIN = 32  # views of views that are followed; beyond, a write is refused
 TOO_LONG = (None, UNKNOWN, None)
+FLAT = "flat"  # the step of `x.flat`, which is no array in NumPy: it is read and written through, however x lies in memory
 
 
 def link(x, y, view):
@@ -94,7 +95,15 @@ def link(x, y, view):
         Memory(x)
         above = x.memory
     views = above.views
+    if views and views[-1][2] == FLAT:
+        return  # what is taken of `x.flat` is a copy
     above.memory.add(y, Part(above.memory, (*views, view) if len(views) <= MAX_VIEW_CHAIN else (TOO_LONG,)))
+
+
+def is_flat(x):
+    """Return whether a layer value is the `flat` of another."""
+    part = getattr(x, "memory", None)
+    return part is not None and bool(part.views) and part.views[-1][2] == FLAT
 
 
 def unlinked(op, x, **params):

@@ -16,7 +16,9 @@ from ..ops import shape as shapes
 from ..ops.compare import equal, isfinite, logical_and
 from ..ops.complex import astype
 from ..ops.create import asarray
+from .assignment import setitem
 from .in_place import within
+from .views import flat
 
 OF_MEMORY = {  # methods of arrays about their memory -> what to write instead
     **dict.fromkeys(("byteswap", "dump", "dumps", "getfield", "setfield", "tobytes", "tofile"), "return the value instead"),
@@ -139,12 +141,20 @@ class Member:
 
     KNOWN = {
         "itemsize": lambda x: dtype_of(x).itemsize, "nbytes": lambda x: shapes.size_of(x) * dtype_of(x).itemsize,
-        "numerator": lambda x: +x, "denominator": lambda x: 1, "flat": lambda x: shapes.ravel(x),
+        "numerator": lambda x: +x, "denominator": lambda x: 1, "flat": flat,
         "is_integer": lambda x: _is_integer.__get__(x),
     }  # fmt: skip
 
     def __init__(self, name):
         self.name = name
+
+    def __set__(self, x, v):
+        if self.name != "flat":
+            raise AttributeError(f"attribute {self.name!r} of {type_name(type(x))!r} objects is not writable")
+        if isa(settled(x), Layer):
+            setitem(flat(x), slice(None), v)
+        else:
+            settled(x).flat = v
 
     def __get__(self, x, cls=None):
         if x is None:

@@ -14,13 +14,13 @@ from ...dispatch import (
     shape_of,
     type_name,
 )
-from ..aliasing import assign, shown
+from ..aliasing import assign, is_flat, shown
 from ..avals import dtype_of, ndim_of
 from ..ops.compare import where
 from ..ops.complex import astype
-from ..ops.create import asarray
+from ..ops.create import arange_like, asarray
 from ..ops.indexing import check_write, index_set, result_aval, split_index
-from ..ops.shape import broadcast_to, reshape
+from ..ops.shape import broadcast_to, reshape, size_of
 
 
 def setitem(x, key, v):
@@ -37,12 +37,21 @@ def setitem(x, key, v):
     spec, arrays = split_index(x, key)
     if not arrays and _is_part(v, x, spec):
         return
+    if is_flat(x) and ndim_of(v) and size_of(v) and result_aval(x, arrays, spec).ndim:
+        v = repeated(v, result_aval(x, arrays, spec).size)
     if ndim_of(v) and shape_of(v)[0] == 1:  # NumPy drops leading axes of length 1 that the selection lacks
         n = result_aval(x, arrays, spec).ndim
         while ndim_of(v) > n and shape_of(v)[0] == 1:
             v = reshape(v, shape=shape_of(v)[1:])
     check_write("item assignment", x, v, arrays, spec)
     assign(x, index_set(x, v, *arrays, spec=spec))
+
+
+def repeated(values, n):
+    """The elements of an array in order, again from the first if they are fewer than n."""
+    m = size_of(values)
+    flat = reshape(values, shape=(m,))
+    return flat if m == n else flat[arange_like(values, n) % m]
 
 
 def _is_part(v, x, spec):

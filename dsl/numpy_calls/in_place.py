@@ -7,10 +7,10 @@ from ...dispatch.containers import densified
 from ..avals import ndim_of, shape_of
 from ..card import operations
 from ..ops.compare import where
-from ..ops.create import arange_like, asarray
+from ..ops.create import asarray
 from ..ops.indexing import index_add, split_index
 from ..ops.shape import broadcast_to, reshape, size_of
-from .assignment import setitem, update
+from .assignment import repeated, setitem, update
 
 
 def writable_target(name, x):
@@ -32,14 +32,8 @@ def put(self, indices, values, mode="raise"):
     """Write values at positions of the flattened array, repeating them if they are too few."""
     indices, values = within(asarray(indices), size_of(self), mode), asarray(values)
     flat = reshape(self, shape=(size_of(self),)).copy()
-    setitem(flat, reshape(indices, shape=(size_of(indices),)), _repeated(values, size_of(indices)))
+    setitem(flat, reshape(indices, shape=(size_of(indices),)), repeated(values, size_of(indices)))
     update(self, reshape(flat, shape=shape_of(self)), "put")
-
-
-def _repeated(values, n):
-    m = size_of(values)
-    flat = reshape(values, shape=(m,))
-    return flat if m == n else flat[arange_like(values, n) % m]
 
 
 def within(indices, n, mode):
@@ -72,7 +66,7 @@ def putmask(a, mask, values):
     writable_target("np.putmask", a)
     values = asarray(values)
     if ndim_of(values):
-        values = reshape(_repeated(values, size_of(a)), shape=shape_of(a))
+        values = reshape(repeated(values, size_of(a)), shape=shape_of(a))
     update(a, _where(mask, values, a), "putmask")
 
 
@@ -95,7 +89,7 @@ def fill_diagonal(a, val, wrap=False):
         raise MissingRuleError("np.fill_diagonal: wrap=True, and arrays of one axis, are not offered; index instead")
     n = min(shape_of(a))
     val = asarray(val)
-    setitem(a, (np.arange(n),) * ndim_of(a), _repeated(val, n) if ndim_of(val) else val)
+    setitem(a, (np.arange(n),) * ndim_of(a), repeated(val, n) if ndim_of(val) else val)
 
 
 def put_along_axis(arr, indices, values, axis):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..aliasing import READ_ONLY, UNKNOWN, link
+from ...dispatch import snapshot
+from ..aliasing import FLAT, READ_ONLY, UNKNOWN, link, unlinked
 from ..avals import dtype_of, ndim_of, shape_of
 from ..card import operations
 from ..ops.arithmetic import add, multiply
@@ -85,6 +86,23 @@ def _read_reshape(x, step):
 
 def _write_reshape(x, new, step):
     return reshape(new, shape=shape_of(x))
+
+
+def flat(x):
+    """`x.flat`: all elements in order, by which x is read and written."""
+    y = snapshot(unlinked(reshape, x, shape=(-1,), copy=None))
+    if hasattr(y, "memory"):
+        del y.memory
+    part = getattr(x, "memory", None)
+    if part is not None and part.unsure and not part.memory.others(x):
+        del x.memory  # of what it may be a view is in use no more
+    if type(y) is type(x) and (ndim_of(x) or hasattr(x, "memory")):  # else a number, which nobody writes to
+        link(x, y, (_read_flat, _write_reshape, FLAT))
+    return y
+
+
+def _read_flat(x, step):
+    return reshape(x, shape=(-1,))
 
 
 REAL = (lambda z, step: real(z), lambda z, new, step: add(new, multiply(1j, imag(z))), "real")

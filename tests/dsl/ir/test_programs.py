@@ -124,7 +124,8 @@ def test_letters():
 
 
 def test_a_program_is_a_named_function():
-    assert program().name == "lambda" and program().__name__ == "program" and isinstance(program(), Program) and callable(program())
+    assert (program().name, program().__name__) == ("lambda", "program")
+    assert isinstance(program(), Program) and callable(program())
 
 
 def named(name):
