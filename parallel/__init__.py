@@ -3,10 +3,10 @@
 One process without MPI is the same semantics with one rank. `mpi4py` is loaded by the first call that needs the ranks.
 """
 
-from . import early_exit
+from . import early_abort
 from .communicator import CollectiveError, CollectiveMismatch, CollectiveTimeout, Communicator, RankError, world
 from .pmap import pmap
 
 __all__ = ["CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "RankError", "pmap", "world"]
 
-early_exit.install_early_exit()
+early_abort.install_early_abort()

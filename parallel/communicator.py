@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from .abort import AbortHooks
 from .board import Board
 from .buffers import carrier, host_array, private_copy, reduction
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError
-from .exit_hooks import ExitHooks
 from .guard import Guard, Signature, setting
 from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
 from .transport import MPILink, OneProcess
@@ -217,7 +217,7 @@ def _make_link():
     if size == 1:
         return OneProcess(library)
     everyone = MPI.COMM_WORLD
-    hooks = ExitHooks(everyone)
+    hooks = AbortHooks(everyone)
     if not wait(everyone.Ibarrier(), deadline + START_SECONDS):  # the calls below block: come to them together
         raise CollectiveTimeout(f"world(): some of the {size} ranks did not call it within {deadline:g} s")
     guard = Guard(MPI, everyone.Dup(), Board(MPI, everyone))

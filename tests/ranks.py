@@ -125,7 +125,7 @@ def become(request):
     """Be the process that the launcher meant to start, as if it had imported the package just now, and run the script."""
     import numpy as np
 
-    from polyad.parallel import early_exit, launched_process, waiting
+    from polyad.parallel import early_abort, launched_process, waiting
 
     os.chdir(request["folder"])
     os.environ.clear()
@@ -134,7 +134,7 @@ def become(request):
         os.dup2(given, place)
     np.random.seed()
     launched_process._imported_by = os.getpid()
-    early_exit.install_early_exit()
+    early_abort.install_early_abort()
     waiting.YIELD_SECONDS = 0.0  # the cores are shared with other ranks and tests: who waits sleeps
     run(request["script"])
 

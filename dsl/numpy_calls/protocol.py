@@ -13,7 +13,7 @@ from ...dispatch import Array, Container, DTypeError, Layer, MissingRuleError, M
 from ..avals import dtype_of
 from ..card import operations, outside
 from ..ops import create
-from . import functions, in_place, signatures, ufuncs
+from . import functions, in_place, signatures, ufunc_methods
 from .alternatives import alternative
 
 _functions = {}  # NumPy function or ufunc -> generic function
@@ -94,9 +94,9 @@ def _ufunc_result(name, self, op, ufunc, method, xs, kwargs, out):
     if method == "reduce":
         return _reduce(name, self, op, ufunc, *xs, **kwargs)
     if method == "accumulate":
-        return ufuncs.accumulate(name, op, ufunc, *xs, **kwargs)
+        return ufunc_methods.accumulate(name, op, ufunc, *xs, **kwargs)
     if method == "reduceat":
-        return ufuncs.reduceat(name, ufunc, *xs, **kwargs)
+        return ufunc_methods.reduceat(name, ufunc, *xs, **kwargs)
     if ufunc is np.divmod and method == "__call__" and not kwargs:
         return _functions[np.floor_divide](*xs), _functions[np.remainder](*xs)
     if op is None:
@@ -106,9 +106,9 @@ def _ufunc_result(name, self, op, ufunc, method, xs, kwargs, out):
     for key in set(kwargs) - set(params):
         _refuse_unless_default(name, self, key, kwargs[key], UFUNC_DEFAULTS.get(key))
     if method == "outer":
-        return ufuncs.outer(op, *xs, **params)
+        return ufunc_methods.outer(op, *xs, **params)
     if mask is not True:
-        return ufuncs.masked(op, xs, params, mask, out and out[0], name)
+        return ufunc_methods.masked(op, xs, params, mask, out and out[0], name)
     if dtype is None:
         return op(*xs, **params)
     return _in_dtype(name, op, xs, dtype, params)
@@ -138,7 +138,7 @@ def _with_options(name, op, xs, params, options):
     if reduced:
         axis = params.pop("axis", None)
         params = params if dtype is None else {**params, "dtype": dtype}
-        return ufuncs.reduction(name, op, xs[0], axis, params, reduced.get("where", True), reduced.get("initial"))
+        return ufunc_methods.reduction(name, op, xs[0], axis, params, reduced.get("where", True), reduced.get("initial"))
     return op(*xs, **params) if dtype is None else _in_dtype(name, op, xs, dtype, params)
 
 
@@ -194,15 +194,15 @@ def _in_dtype(name, op, xs, dtype, params):
 
 
 def _reduce(name, self, op, ufunc, x, axis=0, dtype=None, keepdims=False, where=True, initial=np._NoValue):
-    if ufunc not in ufuncs.UFUNC_REDUCTIONS:
+    if ufunc not in ufunc_methods.UFUNC_REDUCTIONS:
         if dtype is not None or where is not True or initial not in (None, np._NoValue):
             raise MissingRuleError(f"{name}: dtype=, where= and initial= are not offered")
-        return ufuncs.fold(name, op, x, axis, bool(keepdims))
-    total, params = operations[ufuncs.UFUNC_REDUCTIONS[ufunc]], {"keepdims": bool(keepdims)}
+        return ufunc_methods.fold(name, op, x, axis, bool(keepdims))
+    total, params = operations[ufunc_methods.UFUNC_REDUCTIONS[ufunc]], {"keepdims": bool(keepdims)}
     if dtype is not None and "dtype" not in total.generic.params:
         return _in_dtype(name, total, [x], dtype, {**params, "axis": axis})
     params = params if dtype is None else {**params, "dtype": dtype}
-    return ufuncs.reduction(name, total, x, axis, params, where, initial)
+    return ufunc_methods.reduction(name, total, x, axis, params, where, initial)
 
 
 # ---------------------------------------------------------------------- refusals

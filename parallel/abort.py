@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import board as boards
-from . import early_exit
+from . import early_abort
 from .errors import CollectiveError, CollectiveTimeout
 from .guard import call_site
 
@@ -23,7 +23,7 @@ NO_TRACEBACK_STAGGER = 0.15  # a rank at its end has no traceback: ranks that ha
 _NO_USABLE_STREAM = suppress(AttributeError, OSError, ValueError)  # None or closed: the exit status still tells
 
 
-class ExitHooks:
+class AbortHooks:
     """Replaces sys.excepthook, threading.excepthook and sys.exit and registers an atexit function; `comm` ends the job.
 
     The hooks found are called after ours when they are not Python's own, and in a forked child they alone are used.
@@ -34,7 +34,7 @@ class ExitHooks:
         self.guard: Any = None
         self._comm, self._pid = comm, os.getpid()
         self._head = f"[rank {comm.Get_rank()}/{comm.Get_size()}] "
-        early_exit.uninstall()
+        early_abort.uninstall()
         self._previous, sys.excepthook = sys.excepthook, self._uncaught
         self._previous_in_thread, threading.excepthook = threading.excepthook, self._uncaught_in_thread
         self._exit, sys.exit = sys.exit, self._noted_exit

@@ -14,7 +14,7 @@ from .mpi_library import launched_size, take_over_the_end
 PATIENCE = 5  # seconds that starting MPI, only to end the job, may take
 
 
-def install_early_exit():
+def install_early_abort():
     """Take over sys.excepthook until `world()` is made, and MPI's end, if this process is one of several."""
     size, variable = launched_size()
     if variable:
