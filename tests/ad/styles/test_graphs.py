@@ -1,9 +1,5 @@
 """Explicit graphs against formulas, finite differences and `grad`."""
 
-import gc
-import weakref
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
@@ -66,12 +62,6 @@ def test_operations_of_all_kinds_and_numpy_code(rng):
 
 
 # ---------------------------------------------------------------------- gradients
-def test_forward_steps_are_shared():
-    x = pa.placeholder((3,))
-    y = pa.sum(pa.exp(pa.sin(x)))
-    f = pa.function([x], [y, pa.gradients(y, x)])
-    names = [e.op.__name__ for e in f.program.equations]
-    assert names.count("exp") == names.count("sin") == 1
 
 
 def test_higher_derivatives():
@@ -164,21 +154,6 @@ def test_functions_can_be_transformed():
     assert str(pa.make_ir(f)(1.0, 2.0)).count("sin") == 1
 
 
-def test_constants_are_copied():
-    x, w = pa.placeholder((2,)), np.ones(2)
-    y = pa.sum(x * w)
-    w[0] = 100
-    assert run(pa.function([x], y), np.ones(2)) == 2
-
-
-def test_in_place_code_and_choices():
-    x = pa.placeholder((3,))
-    y = x * 1
-    y[0] = 5.0
-    z = pa.where(y > 1, y, -y)
-    close(run(pa.function([x], z), np.array([0.0, 1.0, 2.0])), [5, -1, 2])
-
-
 def test_control_flow():
     a, b = pa.placeholder(), pa.placeholder()
     z = pa.cond(a < b, lambda: a * 17, lambda: b + 23)
@@ -225,34 +200,6 @@ def test_only_the_branch_that_is_taken_runs():
             close(second(which, at), pa.grad(squared)(at))
 
 
-def test_loops_read_the_graph():
-    """Loops over plain numbers whose bodies read placeholders."""
-    x = pa.placeholder()
-    loops = {
-        "while": lambda x: pa.while_loop(lambda v: v < 10, lambda v: v * x, 1.0),
-        "fori": lambda x: pa.fori_loop(0, 3, lambda i, v: v * x, 1.0),
-        "scan": lambda x: pa.scan(lambda c, v: (c * x + v, c), 0.0, np.arange(3.0))[0],
-        "both": lambda x: pa.fori_loop(0, 2, lambda i, v: pa.cond(x > 2, lambda: v * x, lambda: doubled_until_ten(v, x)), 1.0),
-    }
-    for loop in loops.values():
-        y = loop(x)
-        f = pa.function([x], [y, *pa.gradients(y, [x])])
-        for at in (2.0, 3.0):
-            close(f(at), [loop(at), pa.grad(loop)(at)])
-
-
-def test_threads_make_graphs_of_their_own():
-    x = pa.placeholder()
-
-    def made(step):
-        y = pa.cond(x > 0, lambda: pa.fori_loop(0, 50, lambda i, v: v + step, x), lambda: x - step)
-        return [pa.function([x], y)(at) for at in (1.0, -1.0)]
-
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(made, range(8)))
-    close(found, [[1 + 50 * step, -1 - step] for step in range(8)])
-
-
 # ---------------------------------------------------------------------- errors
 def test_errors():
     a, b = pa.placeholder(name="a"), pa.placeholder(name="b")
@@ -283,12 +230,3 @@ def test_errors():
         pa.placeholder((), "U3")
     with pytest.raises(pa.DTypeError, match="array of numbers"):
         a + np.array(["x"])
-
-
-def test_memory_is_held_by_values_alone():
-    x, big = pa.placeholder((1000,)), np.ones(1000)
-    y = pa.sum(x * big)
-    origin = weakref.ref(y.variable.origin)
-    del y
-    gc.collect()
-    assert origin() is None
