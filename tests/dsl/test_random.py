@@ -10,7 +10,6 @@ N = 20000
 KEY = random.key(12345)
 
 
-
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [

@@ -1,19 +1,11 @@
 """Ranks agree or stop: what they compare, in which process and thread they may, how they end, and that agreeing costs nothing
 that grows with their number."""
 
-import os
 import re
-import sys
 
-import numpy as np
 import pytest
 
-import polyad as pa
-from polyad.parallel import checksums, launched_process, mpi_library
-from polyad.parallel.agreement import meet
-from polyad.parallel.collectives import Blocks
-from polyad.parallel.communicator import CollectiveError, Communicator
-from polyad.parallel.ownership import Owners
+from polyad.parallel import checksums
 
 pytestmark = pytest.mark.quick
 
@@ -244,95 +236,6 @@ def test_a_rank_that_does_not_end_ends_the_job(mpirun, fault, told):
 
 
 # ---------------------------------------------------------------------- without MPI
-class Many:
-    """A link between many ranks that all do what this one does: counts messages, and how often anything is asked of a rank."""
-
-    rank, size, library, checked, strict = 0, 100_000, "many", True, False
-
-    def __init__(self):
-        self.messages, self.bytes = 0, 0
-
-    def map_under_way(self, name):
-        return Owners(0).map_under_way(name)
-
-    def compare(self, signature, mark, told):
-        assert 0 <= mark < 1 << 62
-        self.messages += 1
-        self.bytes += 32
-        return True
-
-    def run(self, signature, move, *args):
-        self.messages += 1
-        return move(*args)
-
-    def reduce(self, a, mpi):
-        self.bytes += a.nbytes
-
-    def gather_bytes(self, payload):
-        raise AssertionError("no rank hears what each of the others says")
-
-    gather = gather_blocks = gather_bytes
-
-
-def test_agreeing_costs_the_same_on_any_number_of_ranks(monkeypatch):
-    """Messages, bytes, and steps of Python."""
-    module, costs = sys.modules["polyad.parallel.pmap"], []
-    for size in (2, 100_000):
-        link = Many()
-        link.size = size
-        comm = Communicator(link)
-        monkeypatch.setattr(module, "world", lambda comm=comm: comm)
-        blocks = Blocks(comm, size, "a map")
-        assert meet(blocks, "here", ("detail", 1)) == [("detail", 1)]
-        steps = []
-
-        def count(frame, event, argument, steps=steps):
-            steps.append(event)
-            return count
-
-        mapped = pa.pmap(lambda x: pa.psum(x * x, "i"), axis_name="i", out_axes=None)
-        x = np.ones(size)
-        for _ in range(6):
-            mapped(x)
-        before = link.messages, link.bytes
-        sys.settrace(count)
-        try:
-            mapped(x)
-        finally:
-            sys.settrace(None)
-        costs.append((link.messages - before[0], link.bytes - before[1], len(steps)))
-    assert costs[0][:2] == costs[1][:2] and abs(costs[0][2] - costs[1][2]) < 100, costs
-    assert costs[0][0] <= 4, costs  # start, where each stands, the sum, end
-
-
-def test_a_child_of_a_rank_is_one_process(monkeypatch):
-    for name in ("PMI_FD", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", launched_process.MARK):
-        monkeypatch.delenv(name, raising=False)
-    assert not launched_process.is_child()
-    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
-    assert mpi_library.launched_size() == (2, "OMPI_COMM_WORLD_SIZE")
-    launched_process.mark()
-    assert os.environ[launched_process.MARK].split() == [str(os.getpid())] and not launched_process.is_child()
-    monkeypatch.setenv(launched_process.MARK, f"{os.getppid()} ")
-    assert launched_process.is_child() and mpi_library.launched_size() == (1, "") and mpi_library.load_mpi(1)[0] is None
-    monkeypatch.setenv(launched_process.MARK, f"{os.getppid()} 12345")  # a rank of a job that was started by a rank of another
-    assert not launched_process.is_child()
-    monkeypatch.setenv("PMI_FD", "1000000")  # closed
-    assert launched_process.is_child()
-    monkeypatch.setattr(launched_process, "_imported_by", os.getppid())
-    monkeypatch.delenv("PMI_FD")
-    assert launched_process.is_child()  # forked
-
-
-def test_threads_without_a_map_may_take_turns():
-    owners = Owners(0)
-    owners.require("a sum")
-    with owners.map_under_way("one"), owners.map_under_way("one inside"):
-        owners.require("a sum")
-    assert owners.owner is None
-    owners.pid = os.getppid()
-    with pytest.raises(CollectiveError, match="forked child"):
-        owners.require("a sum")
 
 
 def test_checksums_see_each_element_and_their_order(rng):

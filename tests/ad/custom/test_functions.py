@@ -119,41 +119,6 @@ def test_no_lanes():
     close(pa.grad(lambda x: pa.sum(pa.vmap(f)(x)))(np.zeros(0)), np.zeros(0))
 
 
-# ---------------------------------------------------------------------- Python's if inside, by lanes
-@pa.custom_jvp
-def bent(x):
-    return x * x if x > 0.5 else -x
-
-
-bent.defjvp(lambda p, t: (bent(*p), 100 * t[0] if p[0] > 0.5 else 50 * t[0]))
-folded = pa.custom_vjp(lambda x: x * x if x > 0.5 else -x)
-folded.defvjp(lambda x: (folded(x), x), lambda x, ct: (100 * ct if x > 0.5 else 50 * ct,))
-
-
-@pytest.mark.parametrize("h", [bent, folded])
-def test_lanes_that_disagree(h):
-    close(pa.vmap(h)(x), [-0.3, 0.49, 1.21])
-    for result in (
-        pa.grad(lambda x: pa.sum(pa.vmap(h)(x)))(x),
-        pa.vmap(pa.grad(h))(x),
-        pa.jvp(pa.vmap(h), (x,), (ones,))[1],
-        pa.grad(lambda x: pa.sum(pa.vmap(lambda v: h(v) if v < 1 else h(v) * 1.0)(x)))(x),
-    ):
-        close(result, [50, 100, 100])
-
-
-@pytest.mark.parametrize("h", [bent, folded])
-def test_python_choices_under_jit(h):
-    with pytest.warns(pa.PerformanceWarning, match=r"Python asked for a value inside custom_[jv]*p"):
-        close([pa.grad(pa.jit(h))(v) for v in x], [50, 100, 100])
-
-
-def test_lanes_that_disagree_in_backward_alone():
-    h = pa.custom_vjp(lambda x: x * x)
-    h.defvjp(lambda x: (x * x, x), lambda x, ct: (100 * ct if x > 0.5 else 50 * ct,))
-    close(pa.grad(lambda x: pa.sum(pa.vmap(h)(x)))(x), [50, 100, 100])
-
-
 # ---------------------------------------------------------------------- collectives
 def normalized(x):
     return x / pa.psum(x, "i")
@@ -180,153 +145,7 @@ def test_a_collective_in_backward_of_lanes_that_went_different_ways():
         pa.grad(lambda x: pa.sum(pa.vmap(branches, axis_name="i")(x)))(x)
 
 
-# ---------------------------------------------------------------------- values from outside of the arguments
-def closing(make):
-    def loss(x, w):
-        return pa.sum(make(w)(x))
-
-    return loss
-
-
-def with_forward_rule(w):
-    h = pa.custom_jvp(lambda x: pa.sin(x) * w)
-    h.defjvp(lambda p, t: (pa.sin(p[0]) * w, 10 * pa.cos(p[0]) * w * t[0]))
-    return h
-
-
-def with_reverse_rule(w):
-    h = pa.custom_vjp(lambda x: pa.sin(x) * w)
-    h.defvjp(lambda x: (pa.sin(x) * w, (x, w)), lambda s, ct: (10 * pa.cos(s[0]) * s[1] * ct,))
-    return h
-
-
-def with_buffer(w):
-    h = pa.custom_jvp(lambda x: filled(pa.sin(x) * w))
-    h.defjvp(lambda p, t: (filled(pa.sin(p[0]) * w), filled(10 * pa.cos(p[0]) * w * t[0])))
-    return h
-
-
-def filled(values):
-    buffer = pa.zeros(values.shape) if values.shape else pa.zeros(1)
-    buffer[...] = values
-    return buffer
-
-
-@pytest.mark.parametrize("make", [with_forward_rule, with_reverse_rule, with_buffer])
-def test_closures_are_followed_through_the_function(make):
-    """What a rule knows nothing of has the function's own derivative; none is dropped."""
-    loss = closing(make)
-    dx, dw = pa.grad(loss, (0, 1))(x, y)
-    close(dx, slope_x)
-    close(dw, np.sin(x))
-    close(pa.grad(loss, 1)(x, y), np.sin(x))
-    close(pa.jvp(loss, (x, y), (ones, ones))[1], np.sum(slope_x + np.sin(x)))
-    close(pa.jacfwd(loss, 1)(x, y), np.sin(x))
-
-
-@pytest.mark.parametrize("make", [with_forward_rule, with_reverse_rule])
-def test_closures_over_lanes(make):
-    loss = closing(make)
-    close(pa.grad(lambda x: pa.sum(pa.vmap(loss)(x, y)))(x), slope_x)
-    close(pa.vmap(pa.grad(loss))(x, y), slope_x)
-    close(pa.jvp(lambda x: pa.vmap(loss)(x, y), (x,), (ones,))[1], slope_x)
-    close(pa.grad(lambda x: pa.sum(pa.vmap(lambda w: loss(x, w))(y)))(0.3), np.sum(10 * np.cos(0.3) * y))
-
-
-@pytest.mark.parametrize("make", [with_forward_rule, with_reverse_rule])
-def test_closures_over_a_deeper_transformation(make):
-    """d/dx of the derivative by w, which the function alone knows of."""
-    loss = closing(make)
-    close(pa.grad(lambda x: pa.jvp(lambda w: loss(x, w), (2.0,), (1.0,))[1])(x), np.cos(x))
-    close(pa.grad(lambda x: pa.grad(lambda w: loss(x, w))(2.0))(x), np.cos(x))
-
-
-def test_a_backward_that_reads_what_is_gone():
-    def loss(x):
-        w = 2 * x
-        h = pa.custom_vjp(lambda x: x * w)
-        h.defvjp(lambda x: (x * w, None), lambda saved, ct: (w * ct,))
-        return pa.sum(h(x))
-
-    with pytest.raises(pa.LeakedLayerError, match=r"its backward reads a value from outside .* have forward save it"):
-        pa.grad(loss)(x)
-
-
-def test_a_trace_of_a_closure_over_its_values():
-    with pytest.raises(pa.LeakedLayerError, match=r"custom_jvp\(<lambda>\) reads a value of make_ir.* make it an argument"):
-        pa.make_ir(lambda x: with_forward_rule(2 * x)(x))(x)
-
-
-def test_a_program_in_the_middle():
-    """The program holds a value of the derivative around it."""
-    loss = lambda x: pa.sum(pa.make_ir(lambda z: with_forward_rule(2 * x)(z))(x)(x))
-    close(pa.grad(loss)(x), 10 * np.cos(x) * 2 * x + 2 * np.sin(x))
-
-
 # ---------------------------------------------------------------------- arguments and results
-def test_trees_keywords_integers_and_several_results():
-    @pa.custom_vjp
-    def h(p, *, scale=2.0):
-        return {"a": scale * p["x"] * p["y"][0], "n": p["n"] + 1, "b": p["x"]}, "label"
-
-    def forward(p, *, scale):
-        return h(p, scale=scale), p
-
-    def backward(p, ct):
-        (ct, _) = ct
-        assert ct["n"] is pa.NoTangent
-        return ({"x": 5 * ct["a"] + ct["b"], "y": (ct["a"] * p["x"],), "n": None},)
-
-    h.defvjp(forward, backward)
-    p = {"x": 2.0, "y": (3.0,), "n": 4}
-    value, pull = pa.vjp(lambda p: h(p, scale=3.0)[0], p)
-    assert value == {"a": 18.0, "n": 5, "b": 2.0}
-    (ct,) = pull({"a": 1.0, "n": pa.NoTangent, "b": 100.0})
-    assert ct == {"x": 105.0, "y": (2.0,), "n": pa.NoTangent}
-    assert pa.grad(lambda v: h(p, scale=v)[0]["a"])(3.0) == 6.0  # keyword-only: through the function
-    assert pa.grad(lambda v: h(p={**p, "x": v})[0]["a"])(2.0) == 5.0  # by keyword, in the rule's place
-
-
-def test_results_without_cotangent_are_zeros():
-    seen = []
-    h = pa.custom_vjp(lambda x: (x, 2 * x))
-    h.defvjp(lambda x: (h(x), None), lambda s, ct: (seen.append(ct) or ct[0] + ct[1],))
-    close(pa.grad(lambda x: pa.sum(h(x)[0]))(x), ones)
-    close(seen[0][1], np.zeros(3))
-    h.defvjp(lambda x: (h(x), None), lambda s, ct: (seen.append(ct) or ct[0] + ct[1],), symbolic_zeros=True)
-    close(pa.grad(lambda x: pa.sum(h(x)[0]))(x), ones)
-    assert isinstance(seen[1][1], pa.Zeros) and seen[1][1].shape == (3,)
-
-
-def test_arguments_without_tangent():
-    seen = []
-    h = pa.custom_jvp(lambda x, y, n: x * y**n)
-
-    def rule(primals, tangents):
-        seen.append(tangents)
-        return h(*primals), tangents[0] * 10
-
-    h.defjvp(rule)
-    assert pa.grad(lambda x: h(x, 3.0, 2))(2.0) == 10
-    assert seen[0][1] == 0.0 and seen[0][2] is pa.NoTangent
-    h.defjvp(rule, symbolic_zeros=True)
-    assert pa.derivative(lambda x: h(x, 3.0, 2))(2.0) == 10
-    assert isinstance(seen[1][1], pa.Zeros)
-
-
-@pytest.mark.parametrize("zero", [None, pa.NoTangent, pa.Zeros(3), np.zeros(3), (None, None)])
-def test_zeros_that_rules_return(zero):
-    structured = isinstance(zero, tuple)
-    value = (lambda x: (x, x)) if structured else (lambda x: 2 * x)
-    h = pa.custom_jvp(value)
-    h.defjvp(lambda p, t: (value(*p), zero))
-    k = pa.custom_vjp(lambda a, b: pa.sum(a) * b)
-    k.defvjp(lambda a, b: (pa.sum(a) * b, None), lambda s, ct: (None if structured else zero, ct))
-    dy = pa.jvp(h, (x,), (ones,))[1]
-    close(dy[0] if structured else dy, np.zeros(3))
-    da, db = pa.grad(k, (0, 1))(x, 2.0)
-    close(da, np.zeros(3))
-    close(db, 1.0)
 
 
 def test_defjvps():
@@ -378,20 +197,6 @@ def test_methods():
 
     close(pa.grad(lambda x: pa.sum(Scale(y).apply(x)))(x), 9 * y)
     close(pa.grad(lambda w: pa.sum(Scale(w).apply(x)))(y), x)
-
-
-def test_containers():
-    d = pa.Diagonal(np.array([1.0, 2.0, 3.0]))
-    h = pa.custom_vjp(lambda d: d @ ones)
-    h.defvjp(lambda d: (h(d), None), lambda s, ct: (pa.Diagonal(7 * ct),))
-    gradient = pa.grad(lambda d: pa.sum(h(d)))(d)
-    assert isinstance(gradient, pa.Diagonal)
-    close(gradient.diag, [7, 7, 7])
-    close(pa.jvp(h, (d,), (d,))[1], [7, 14, 21])
-    k = pa.custom_jvp(lambda d: d @ d)
-    k.defjvps(lambda t, y, d: t)
-    assert isinstance(pa.jvp(k, (d,), (d,))[1], pa.Diagonal)
-    close(pa.grad(lambda d: pa.sum(k(d) @ ones))(d).diag, ones)
 
 
 def test_complex_and_single_precision():
@@ -472,47 +277,6 @@ def test_a_plain_call_is_the_function():
 
 
 # ---------------------------------------------------------------------- wrong rules
-def reverse_of(forward, backward):
-    h = pa.custom_vjp(lambda x, y: x * y)
-    h.defvjp(forward, backward)
-    return lambda: pa.grad(lambda x, y: pa.sum(h(x, y)), (0, 1))(x, y)
-
-
-def forward_of(rule):
-    h = pa.custom_jvp(lambda x: 2 * x)
-    h.defjvp(rule)
-    return lambda: pa.grad(lambda x: pa.sum(h(x)))(x)
-
-
-saves = lambda x, y: (x * y, None)
-WRONG = [
-    (pa.StructureError, "forward returned .* a pair", reverse_of(lambda x, y: x * y, lambda s, ct: (ct, ct))),
-    (pa.StructureError, "backward returned ndarray.* for 2 differentiated", reverse_of(saves, lambda s, ct: ct)),
-    (pa.StructureError, "returned a tuple of 1 for 2 .* None where it is zero", reverse_of(saves, lambda s, ct: (ct,))),
-    (pa.ShapeError, r"\[1\] has the shape \[\]; it needs the shape \[3\]", reverse_of(saves, lambda s, ct: (ct, pa.sum(ct)))),
-    (pa.StructureError, "it must have the structure", reverse_of(saves, lambda s, ct: (ct, {"a": ct}))),
-    (pa.DTypeError, r"argument\[0\] has the dtype complex128.*real part", reverse_of(saves, lambda s, ct: (1j * ct, ct))),
-    (pa.DTypeError, r"argument\[0\] is str; it must be an array", reverse_of(saves, lambda s, ct: ("ct", ct))),
-    (pa.StructureError, "jvp rule returned .* a pair", forward_of(lambda p, t: p[0])),
-    (pa.StructureError, "tangent that its rule returned is .* it must have the structure", forward_of(lambda p, t: (p[0], t))),
-    (pa.ShapeError, r"tangent that its rule returned has the shape \[\]", forward_of(lambda p, t: (p[0], pa.sum(t[0])))),
-    (pa.StructureError, "depends on the tangents", forward_of(lambda p, t: (p[0] + t[0], t[0]))),
-    (pa.MissingRuleError, r"custom_jvp\(sin\) is differentiated but has no rule", lambda: pa.grad(pa.custom_jvp(pa.sin))(1.0)),
-    (pa.MissingRuleError, "has no rule", lambda: pa.derivative(pa.custom_vjp(pa.sin))(1.0)),
-]
-
-
-@pytest.mark.parametrize(("kind", "text", "run"), WRONG)
-def test_wrong_rules(kind, text, run):
-    with pytest.raises(kind, match=r"custom_[jv]*p\((<lambda>|sin)\).*" + text.replace("custom_jvp\\(sin\\) ", "")):
-        run()
-
-
-def test_cotangents_of_integers():
-    h = pa.custom_vjp(lambda x, n: x * n)
-    h.defvjp(lambda x, n: (x * n, n), lambda n, ct: (ct * n, 5.0))
-    with pytest.raises(pa.DTypeError, match=r"argument\[1\] is float for int64\[\], which has no tangent space"):
-        pa.grad(lambda x: h(x, 3))(2.0)
 
 
 def test_a_backward_that_cannot_be_transposed():

@@ -62,26 +62,6 @@ def test_no_lanes():
     equal(over(lambda x: psum(x, "i"), x[:0], out_axes=None), 0.0)
 
 
-# ---------------------------------------------------------------------- names
-def test_the_innermost_of_two_equal_names():
-    y = np.arange(3.0)
-    inner = pa.vmap(lambda a: pa.vmap(lambda b: psum(a * b, "i"), axis_name="i")(y), axis_name="i")(x)
-    equal(inner, np.repeat(x[:, None] * y.sum(), 3, axis=1))
-
-
-def test_an_outer_name_inside_another_map():
-    y = np.arange(3.0)
-    outer = pa.vmap(lambda a: pa.vmap(lambda b: psum(a * b, "i") * b)(y), axis_name="i")(x)
-    equal(outer, np.repeat((x.sum() * y * y)[None], 4, axis=0))
-
-
-def test_unbound_names():
-    with pytest.raises(pa.AxisNameError, match=r"psum: no axis named 'j' here \(bound: 'i'\)"):
-        over(lambda x: psum(x, "j"), x)
-    with pytest.raises(pa.AxisNameError, match="bound: none"):
-        psum(1.0, "i")
-
-
 # ---------------------------------------------------------------------- lanes that take different branches
 def test_collectives_over_lanes_that_have_split():
     """A part never sums its own lanes only."""
@@ -212,19 +192,6 @@ def test_derivatives_by_a_shared_parameter():
     np.testing.assert_allclose(pa.grad(loss)(w), (loss(w + 1e-6) - loss(w - 1e-6)) / 2e-6, rtol=1e-6)
 
 
-def test_nested_names_and_derivatives():
-    y = np.arange(1.0, 4.0)
-
-    def f(a):
-        g = lambda b: psum(a * b * b, "j") * psum(a * a * b, "i") + psum(a * b, ("i", "j"))
-        return pa.vmap(g, axis_name="j")(y)
-
-    loss = lambda x: pa.sum(over(f, x) ** 2)
-    closed = lambda x: sum((a * (y * y).sum() * (x * x).sum() * b + x.sum() * y.sum()) ** 2 for a in x for b in y)
-    equal(loss(x), closed(x))
-    np.testing.assert_allclose(pa.grad(loss)(x), numerical(closed, x), rtol=1e-6)
-
-
 def test_traced():
     f = lambda x: over(lambda x: x / psum(x, "i") + pa.all_gather(x, "i")[0], x)
     equal(pa.make_ir(f)(x)(x), f(x))
@@ -328,16 +295,6 @@ def test_the_code_of_a_program_with_a_named_axis():
     equal(over(space[program.name if program.name in space else "program"], three), over(f, three))
     with pytest.raises(pa.StructureError, match=r"all_gather: .* traced for 3 lanes along the axis 'i', not for 4"):
         over(program, x)
-
-
-def test_an_axis_whose_map_has_ended():
-    from polyad.dsl.ops.named import psum_over
-
-    kept = []
-    over(lambda x: (kept.append(pa.dsl.axes.find_axis("i", "test")), x)[1], x)
-    for outside in (lambda: psum_over(1.0, kept[0]), lambda: over(lambda x: psum_over(x, kept[0]), x)):
-        with pytest.raises(pa.AxisNameError, match="psum: the map with the axis 'i' has ended"):
-            outside()
 
 
 # ---------------------------------------------------------------------- memory
