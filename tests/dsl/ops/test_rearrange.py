@@ -79,101 +79,6 @@ def test_triangles_and_diagonals(x, data):
     check("diag", x.ravel(), k=k)
 
 
-@settings(max_examples=30)
-@given(int_arrays.filter(lambda x: x.size), st.data())
-def test_padding(x, data):
-    width = st.integers(0, 5)
-    pairs = st.lists(st.tuples(width, width), min_size=x.ndim, max_size=x.ndim).map(tuple)
-    widths = data.draw(width | st.tuples(width, width) | pairs)
-    for mode in ("edge", "wrap", "reflect", "symmetric"):
-        check("pad", x, widths, mode=mode)
-    check("pad", x, widths)
-    same(pa.pad(x, widths, constant_values=3), np.pad(x, widths, constant_values=3))
-    same(pa.pad(x, widths, constant_values=(1, 2)), np.pad(x, widths, constant_values=(1, 2)))
-
-
-def test_padding_with_a_followed_number():
-    assert pa.grad(lambda v: pa.sum(pa.pad(np.ones((2, 2)), 1, constant_values=v)))(3.0) == 12.0
-
-
-@settings(max_examples=30)
-@given(int_arrays, st.data())
-def test_parts(x, data):
-    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
-    places = data.draw(st.lists(st.integers(-5, 5), max_size=3).map(sorted))
-    check("array_split", x, data.draw(st.integers(1, 4)), axis=axis)
-    check("array_split", x, places, axis=axis)
-    check("split", x, places, axis=axis)
-    check("split", x, np.array(places, int), axis=axis)
-    check("hsplit", x, places)
-    if x.ndim > 1:
-        check("vsplit", x, places)
-    if x.ndim > 2:
-        check("dsplit", x, places)
-
-
-@pytest.mark.parametrize("name", ["hstack", "vstack", "dstack", "column_stack"])
-@pytest.mark.parametrize("shape", [(2,), (2, 2), (2, 2, 2)])
-def test_stacks(name, shape, rng):
-    x, y = rng.standard_normal(shape), rng.standard_normal(shape)
-    expected = getattr(np, name)([x, y])
-    same(getattr(pa, name)([x, y]), expected)
-    same(getattr(pa, name)((x, y.astype(np.float32))), getattr(np, name)((x, y.astype(np.float32))))
-    for f in (getattr(pa, name), getattr(np, name)):
-        same(pa.jvp(lambda x, y, f=f: f([x, y]), (x, y), (x, y))[1], expected)
-        same(pa.vmap(lambda x, y, f=f: f([x, y]))(x[None], y[None])[0], expected)
-
-
-def test_numbers_are_stacked():
-    same(pa.hstack([np.float64(1.0), np.float64(2.0)]), np.hstack([1.0, 2.0]))
-    same(pa.vstack([np.float64(1.0), np.ones(1)]), np.vstack([1.0, np.ones(1)]))
-
-
-@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
-def test_at_least(name):
-    xs = [np.float64(1.0), np.ones(2), np.ones((2, 3)), np.ones((2, 3, 1, 1))]
-    for x in xs:
-        same(getattr(pa, name)(x), getattr(np, name)(x))
-        assert pa.make_ir(getattr(np, name))(x).outputs[0].aval.shape == getattr(np, name)(x).shape
-    same(getattr(pa, name)(*xs), getattr(np, name)(*xs))
-    same(getattr(pa, name)(2), getattr(np, name)(2))
-
-
-def test_block():
-    a, b = np.arange(4.0).reshape(2, 2), np.ones((2, 1))
-    for blocks in ([a, b], [[a, b], [np.zeros((1, 3))]], a, [1, 2, 3], [[np.ones(2)], [np.ones(2)]], [[[a, a]]]):
-        same(pa.block(blocks), np.block(blocks))
-    assert pa.grad(lambda x: pa.sum(np.block([[x, 2 * x], [x, x]]))).__call__(a).tolist() == [[5.0, 5.0], [5.0, 5.0]]
-    with pytest.raises(pa.ShapeError, match="block: lists must be nested equally deep"):
-        pa.block([[a], a])
-
-
-@settings(max_examples=30)
-@given(int_arrays, st.data())
-def test_editing(x, data):
-    axis = data.draw(st.sampled_from([None, *range(-x.ndim, x.ndim)]))
-    n = x.size if axis is None else x.shape[axis]
-    same(pa.append(x, x, axis=axis), np.append(x, x, axis=axis))
-    some = data.draw(st.lists(st.integers(-n, n - 1), max_size=3)) if n else []
-    for obj in (some, slice(0, None, 2), *some):
-        check("delete", x, obj, axis=axis)
-    check("delete", x, np.arange(n) % 2 == 0, axis=axis)
-    places = data.draw(st.lists(st.integers(-n, n), min_size=1, max_size=3))
-    for obj in (places[0], np.array(places)):
-        same(pa.insert(x, obj, 7, axis=axis), np.insert(x, obj, 7, axis=axis))
-        found = pa.jvp(lambda x, v, obj=obj: np.insert(x, obj, v, axis=axis), (x * 1.0, 7.0), (x * 1.0, 7.0))[1]
-        same(found, np.insert(x * 1.0, obj, 7.0, axis=axis))
-
-
-def test_inserted_blocks(rng):
-    x = rng.standard_normal((3, 4))
-    for obj, values, axis in ((1, rng.standard_normal(4), 0), (1, rng.standard_normal(3), 1), (np.array([1]), x[:, :2], 1),
-                              (np.array([0, 2]), rng.standard_normal((2, 4)), 0), (np.array([0, 2]), x[:, :1], 1)):  # fmt: skip
-        same(pa.insert(x, obj, values, axis=axis), np.insert(x, obj, values, axis=axis))
-    mask = np.array([True, False, True])  # which NumPy once took for integers
-    same(pa.insert(x, mask, 1.0, axis=0), np.insert(x, np.flatnonzero(mask), 1.0, axis=0))
-
-
 @pytest.mark.parametrize("make", [
     lambda: np.zeros((0, 3)), lambda: np.arange(24.0).reshape(4, 6)[::2, ::3],
     lambda: np.asfortranarray(np.arange(6.0).reshape(2, 3)),
@@ -221,11 +126,6 @@ def test_results_are_as_separate_as_numpys():
 def test_refusals(call, text):
     with pytest.raises(pa.ShapeError, match=text):
         call()
-
-
-def test_unknown_padding():
-    with pytest.raises(pa.DTypeError, match="pad: mode 'mean' is not offered; modes are 'constant', 'edge'"):
-        pa.pad(np.ones(2), 1, mode="mean")
 
 
 def test_places_that_differ_between_lanes():

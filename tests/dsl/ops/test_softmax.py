@@ -159,26 +159,3 @@ def test_standardize():
 def test_axes_out_of_range_are_named(f):
     with pytest.raises(pa.ShapeError, match="axis 2"):
         f(np.ones((2, 3)), axis=2)
-
-
-@pytest.mark.parametrize("name", ["expit", "log_sigmoid", "softplus", "silu"])
-@pytest.mark.parametrize("dtype", ["uint8", "uint32", "int8", "bool"])
-def test_activations_of_integers_are_those_of_their_values(name, dtype):
-    x, f = np.array([0, 1, 1], dtype), getattr(pa, name)
-    np.testing.assert_allclose(f(x), f(x.astype(float)), rtol=1e-2)
-
-
-# ---------------------------------------------------------------------- the value of one, the slopes of another
-def test_with_slopes_of():
-    y, x = np.array([np.inf, 2.0]), np.array([1.0, 3.0])
-    f = lambda x: pa.sum(pa.with_slopes_of(pa.round(x) + 0.25, x**2) * np.array([1.0, 10.0]))
-    assert f(x) == 33.75
-    for mode in (pa.grad, pa.jacfwd, lambda f: pa.jit(pa.grad(f)), lambda f: lambda x: pa.vmap(pa.grad(f))(x[None])[0]):
-        np.testing.assert_array_equal(mode(f)(x), [2, 60])
-    np.testing.assert_array_equal(pa.hessian(f)(x), [[2, 0], [0, 20]])
-    np.testing.assert_array_equal(pa.grad(lambda y: pa.sum(pa.with_slopes_of(y, x)))(y), 0)
-    np.testing.assert_array_equal(pa.with_slopes_of(y, np.zeros((3, 2))), [y, y, y])
-    np.testing.assert_array_equal(pa.jit(pa.with_slopes_of)(y, x), y)
-    assert pa.with_slopes_of(2.0, 1.0) == 2 and pa.with_slopes_of(np.float32(2), x[0].astype("f")).dtype == np.float32
-    with pytest.raises(pa.ShapeError, match="with_slopes_of"):
-        pa.with_slopes_of(y, np.zeros(3))

@@ -7,14 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 import polyad as pa
-from polyad.dsl.ops.order_statistics import QUANTILE_METHODS
-from polyad.testing import check_rule
 
 numbers = nps.arrays(np.float64, nps.array_shapes(max_dims=3, min_side=1, max_side=4), elements=st.integers(-5, 5))
-
-
-def gappy(x, rng):
-    return np.where(rng.integers(0, 3, x.shape) == 0, np.nan, x)
 
 
 def choose_axis(data, x):
@@ -68,90 +62,6 @@ def test_no_degrees_of_freedom():
         assert np.isnan(pa.var(np.ones(1), ddof=1)) and np.isnan(pa.nanvar(np.ones(1), ddof=2))
 
 
-# ---------------------------------------------------------------------- order statistics
-@settings(max_examples=60)
-@given(numbers, st.data(), st.sampled_from(list(QUANTILE_METHODS)))
-def test_quantiles(x, data, method):
-    axis, keepdims = choose_axis(data, x), data.draw(st.booleans())
-    fraction = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0, 1)
-    for q in (data.draw(fraction), np.array(data.draw(st.lists(fraction, min_size=1, max_size=3)))):
-        check("quantile", x, q, axis=axis, method=method, keepdims=keepdims)
-        gaps = gappy(x, np.random.default_rng(x.size))
-        if np.isfinite(gaps).any(axis=axis).all():
-            check("nanquantile", gaps, q, axis=axis, method=method, keepdims=keepdims)
-    check("percentile", x, 100 * data.draw(fraction), axis=axis, method=method)
-
-
-@pytest.mark.parametrize("method", QUANTILE_METHODS)
-def test_derivative_goes_to_the_elements_taken(method, rng):
-    x, q = rng.permutation(7) * 1.3, np.array([0.17, 0.52, 0.86])
-    check_rule(pa.quantile, x, 0.37, method=method)
-    slopes = pa.jacobian(lambda x: np.quantile(x, q, method=method))(x)
-    np.testing.assert_allclose(slopes.sum(axis=1), 1.0)
-    np.testing.assert_allclose(slopes @ x, np.quantile(x, q, method=method))
-
-
-def test_derivative_by_the_fraction():
-    x = np.array([1.0, 4.0, 2.0])
-    assert pa.grad(lambda q: pa.quantile(x, q))(0.3) == 2.0
-    assert pa.grad(lambda q: pa.quantile(x, q, method="lower"))(0.3) == 0.0
-    np.testing.assert_allclose(pa.vmap(pa.derivative(lambda q: np.percentile(x, q)))(np.array([10.0, 80.0])), [0.02, 0.04])
-    np.testing.assert_array_equal(pa.grad(lambda x: pa.median(x))(np.array([3.0, 1.0, 2.0, 2.0])), [0.0, 0.0, 0.5, 0.5])
-
-
-def test_not_numbers_and_infinities():
-    x = np.array([[1.0, np.nan, 2.0], [3.0, 1.0, 2.0]])
-    for name, args in (("median", ()), ("quantile", (0.3,)), ("percentile", (40.0,))):
-        check(name, x, *args, axis=1)
-        check(name, x, *args)
-    infinite = np.array([np.inf, 1.0, np.inf, np.inf])
-    check("median", infinite)
-    np.testing.assert_array_equal(pa.grad(pa.median)(infinite), [0.5, 0.0, 0.5, 0.0])
-    np.testing.assert_array_equal(pa.grad(pa.nanmedian)(np.array([np.nan, 1.0, 5.0])), [0.0, 0.5, 0.5])
-
-
-def test_dtypes_of_quantiles():
-    x = np.arange(5, dtype=np.float32)
-    for q in (0.3, np.float32(0.3), np.float64(0.3), np.array([0.3])):
-        for values in (x, x.astype(int)):
-            for method in ("linear", "lower"):
-                expected = np.quantile(values, q, method=method)
-                f = lambda v, q=q, m=method: pa.quantile(v, q, method=m)
-                assert f(values).dtype == pa.make_ir(f)(values).outputs[0].aval.dtype == expected.dtype, (q, method)
-
-
-# ---------------------------------------------------------------------- what is a number
-@settings(max_examples=40)
-@given(numbers, st.data())
-def test_reductions_of_what_is_a_number(x, data):
-    axis, keepdims = choose_axis(data, x), data.draw(st.booleans())
-    x = gappy(x, np.random.default_rng(x.size))
-    names = ["nansum", "nanprod"]
-    if np.isfinite(x).any(axis=axis).all():
-        names += ["nanmean", "nanmax", "nanmin", "nanvar", "nanstd", "nanmedian"]
-    for name in names:
-        check(name, x, axis=axis, keepdims=keepdims)
-
-
-def test_gaps_have_no_derivative():
-    x = np.array([1.0, np.nan, 3.0])
-    slopes = {"nansum": [1, 0, 1], "nanmean": [0.5, 0, 0.5], "nanprod": [3, 0, 1], "nanmax": [0, 0, 1], "nanmin": [1, 0, 0],
-              "nanvar": [-1, 0, 1], "nanstd": [-0.5, 0, 0.5], "nanmedian": [0.5, 0, 0.5]}  # fmt: skip
-    for name, slope in slopes.items():
-        np.testing.assert_allclose(pa.grad(getattr(pa, name))(x), slope)
-        np.testing.assert_allclose(pa.vmap(pa.grad(getattr(np, name)))(x[None])[0], slope)
-
-
-def test_nothing_is_a_number():
-    x = np.full(3, np.nan)
-    with np.errstate(all="ignore"):
-        for name in ("nanmean", "nanvar", "nanstd"):
-            assert np.isnan(getattr(pa, name)(x))
-        for name in ("nanmax", "nanmin", "nanmedian"):
-            assert np.isnan(pa.make_ir(getattr(pa, name))(x)(x))
-    assert pa.nansum(x) == 0.0 and pa.nanprod(x) == 1.0
-
-
 # ---------------------------------------------------------------------- averages and covariances
 def test_averages(rng):
     x = rng.standard_normal((2, 3, 4))
@@ -184,44 +94,6 @@ def test_covariances(rng):
 
 
 # ---------------------------------------------------------------------- counts
-@settings(max_examples=40)
-@given(st.lists(st.integers(0, 5), max_size=6), st.integers(0, 7))
-def test_occurrences(values, length):
-    x, w = np.array(values, int), np.linspace(0.5, 1.5, len(values))
-    expected = np.bincount(x, minlength=length)
-    weighted = np.bincount(x, w, minlength=length)
-    np.testing.assert_array_equal(pa.bincount(x, minlength=length), expected)
-    np.testing.assert_allclose(pa.bincount(x, weights=w, minlength=length), weighted)
-    program = pa.make_ir(lambda x, w: pa.bincount(x, weights=w, size=length))(x, w)
-    np.testing.assert_allclose(program(x, w), np.pad(weighted, (0, length))[:length])
-    ct = np.arange(len(weighted)) + 1.0
-    slope = pa.grad(lambda w: pa.sum(np.bincount(x, weights=w, minlength=length) * ct))(w)
-    np.testing.assert_array_equal(slope, ct[x])
-    np.testing.assert_array_equal(pa.vmap(lambda x: np.bincount(x, minlength=length))(x[None])[0], expected)
-
-
-@settings(max_examples=40)
-@given(nps.arrays(np.float64, st.integers(0, 7), elements=st.integers(-3, 3)), st.data())
-def test_histograms(x, data):
-    bins = data.draw(st.integers(1, 4) | st.just(np.array([-2.0, 0.0, 0.5, 2.0])))
-    params = data.draw(st.sampled_from([{}, {"range": (-1.5, 2.0)}, {"weights": np.arange(len(x)) + 0.5}]))
-    expected = np.histogram(x, bins, **params)
-    f = lambda x: np.histogram(x, bins, **params)
-    for found in (pa.histogram(x, bins, **params), pa.jvp(f, (x,), (x,))[0], pa.make_ir(f)(x)(x), pa.vmap(f)(np.stack([x, x]))):
-        for a, b in zip(found, expected, strict=True):
-            a = a[0] if a.ndim > b.ndim else a
-            np.testing.assert_allclose(a, b)
-            assert a.dtype == b.dtype
-    np.testing.assert_allclose(pa.histogram_bin_edges(x, bins), np.histogram_bin_edges(x, bins))
-
-
-def test_histogram_derivatives():
-    x, w = np.array([0.0, 1.0, 4.0]), np.array([1.0, 2.0, 3.0])
-    counts = lambda w: np.histogram(x, 2, weights=w, density=True)[0]
-    np.testing.assert_allclose(counts(w), np.histogram(x, 2, weights=w, density=True)[0])
-    pa.check_grads(counts, (w,), order=2)
-    edges = pa.jacobian(lambda x: np.histogram(x, 2)[1])(x)
-    np.testing.assert_allclose(edges, [[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])
 
 
 @pytest.mark.parametrize(("error", "call", "text"), [
@@ -241,11 +113,6 @@ def test_histogram_derivatives():
 def test_refusals(error, call, text):
     with pytest.raises(error, match=text):
         call()
-
-
-def test_unknown_method():
-    with pytest.raises(pa.DTypeError, match="nanquantile: method 'best' is not one of linear, lower"):
-        pa.make_ir(lambda x: pa.nanquantile(x, 0.5, method="best"))(np.ones(3))
 
 
 def test_methods():
