@@ -1,4 +1,4 @@
-"""Convolution, pooling and windows against loops, NumPy and SciPy."""
+"""Convolution of sequences, and what the kinds of convolution have in common: dtypes, layouts, errors."""
 
 import numpy as np
 import pytest
@@ -55,9 +55,6 @@ def test_dtypes(dtype):
 def test_strided_inputs(rng):
     x, w = rng.standard_normal((7, 2, 3)).transpose(2, 1, 0)[:, :, ::-1], rng.standard_normal((2, 2, 3))[:, ::-1]
     np.testing.assert_allclose(pa.conv(x, w), pa.conv(x.copy(), w.copy()), atol=1e-12)
-
-
-# ---------------------------------------------------------------------- pooling and windows
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Cumulative sums and products, differences, slopes, integrals, interpolation: against NumPy, and where they are singular."""
+"""Cumulative sums and products, differences: against NumPy, and where they are singular."""
 
 import numpy as np
 import pytest
@@ -87,9 +87,6 @@ def test_differences(x, data):
 def test_followed_ends():
     assert pa.grad(lambda v: pa.sum(np.diff(np.ones(3), prepend=v) ** 2))(3.0) == 4.0
     assert pa.grad(lambda v: pa.sum(pa.ediff1d(np.ones(2), to_end=v)))(3.0) == 1.0
-
-
-# ---------------------------------------------------------------------- interpolation
 
 
 @pytest.mark.parametrize(("call", "text"), [

@@ -39,9 +39,6 @@ sizes = st.integers(1, 4)
 few = settings(max_examples=15)
 
 
-# --- cases from public trackers --------------------------------------------------------------------------------
-
-
 def rebuilt(x):
     w, v = linalg.eigh(x)
     return (v * w) @ adjoint(v)
@@ -126,7 +123,7 @@ def test_one_triangle_is_read():
         same(g, g.T)
 
 
-# --- least squares ---------------------------------------------------------------------------------------------
+# --- ranks and condition numbers -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", [np.ones((3, 3)), np.eye(2), np.zeros((2, 2)), np.ones((2, 2, 3)), np.zeros(3), np.ones(2)])

@@ -1,4 +1,4 @@
-"""Places, orders and choices: against NumPy, at ties, NaN and empty arrays, and under each transformation."""
+"""Places of extrema and in sorted vectors: against NumPy, at ties, NaN and empty arrays, and under each transformation."""
 
 import numpy as np
 import pytest
@@ -76,9 +76,6 @@ def test_public_report_of_places_that_broadcast():
     np.testing.assert_array_equal(pa.vmap(pa.grad(f))(np.array([1.0, 2.0])), [30.0, 30.0])
 
 
-# ---------------------------------------------------------------------- not zero
-
-
 def test_lanes_are_split_by_their_places():
     x = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 5.0]])
     runs = []
@@ -104,9 +101,6 @@ def test_of_a_number():
     assert pa.flatnonzero(np.float64(0.0)).shape == (0,)
     with pytest.raises(pa.ShapeError, match="nonzero"):
         pa.nonzero(2.0)
-
-
-# ---------------------------------------------------------------------- choices
 
 
 @pytest.mark.parametrize(("error", "call", "text"), [

@@ -1,4 +1,4 @@
-"""Signs, neighbours, rounding, products: what their cards' samples cannot say."""
+"""Signs, neighbours, rounding: what their cards' samples cannot say."""
 
 import numpy as np
 import pytest

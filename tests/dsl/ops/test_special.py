@@ -1,4 +1,4 @@
-"""Special functions and NumPy's smaller ones at hard points: limits, zeros, infinities, dtypes, slopes without a rule."""
+"""Special functions at hard points, in every dtype, under SciPy's names, and without SciPy."""
 
 import subprocess
 import sys
