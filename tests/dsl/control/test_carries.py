@@ -15,7 +15,6 @@ eagerly, traced, forms, shown = ways.eagerly, ways.traced, ways.forms, ways.show
 
 close = np.testing.assert_allclose
 
-
 x64, x32 = np.arange(3.0), np.arange(3, dtype=np.float32)
 
 

@@ -16,7 +16,6 @@ forms = ways.forms
 
 close = np.testing.assert_allclose
 
-
 x64, x32 = np.arange(3.0), np.arange(3, dtype=np.float32)
 
 

@@ -14,7 +14,6 @@ forms = ways.forms
 
 close = np.testing.assert_allclose
 
-
 x64, x32 = np.arange(3.0), np.arange(3, dtype=np.float32)
 
 

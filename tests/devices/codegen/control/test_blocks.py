@@ -1,6 +1,8 @@
 """Loops, choices and recursion in C, against the operations one by one."""
 
+import importlib.util
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,28 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import polyad as pa
-from polyad.devices.codegen.program import compiled, stretches
-from polyad.dsl.ir.passes import optimized
-from polyad.dsl.ir.programs import evaluate
+
+_spec = importlib.util.spec_from_file_location("comparing", Path(__file__).with_name("comparing.py"))
+comparing = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(comparing)
+compare = comparing.compare
 
 RNG = np.random.default_rng(0)
-
-
-def compare(f, *args, whole=True, rtol=1e-12, atol=1e-13):
-    """A function's program, compiled, gives what its operations give; whole: it is one C function. Returns the compiled one."""
-    program = optimized(pa.make_ir(f)(*args))
-    leaves = [np.asarray(x) for x in pa.tree.leaves(args)]
-    if whole:
-        assert [is_c for is_c, _ in stretches(program.equations)] == [True]
-    run = compiled(program)
-    with np.errstate(all="ignore"):
-        wanted = evaluate(program, leaves)
-    for a, b in zip(run(*leaves), wanted, strict=True):
-        b = np.asarray(b)
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        single = b.dtype.kind == "f" and b.dtype.itemsize == 4  # numbers near 1 may cancel: an absolute bound, too
-        np.testing.assert_allclose(a, b, rtol=1e-5 if single else rtol, atol=1e-5 if single else atol)
-    return run
 
 
 # ---------------------------------------------------------------------- random programs
@@ -153,48 +140,6 @@ def test_gradients_of_random_loops_and_choices(drawn):
 
 
 # ---------------------------------------------------------------------- loops of few numbers and of arrays
-SIZES = [(), (3,), (40,), (600,)]
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_scan_of_every_size(reverse):
-    def f(*starts):
-        return [
-            pa.scan(lambda c, x: (pa.sin(c) + x, (c * x, x)), c, np.linspace(0, 1, 5), reverse=reverse) for c in starts
-        ]  # fmt: skip
-
-    compare(f, *[RNG.normal(size=s) for s in SIZES])
-
-
-@pytest.mark.parametrize("dtype", ["f", "d", "F", "D", "i", "l", "B", "?"])
-def test_dtypes_of_carry_and_rows(dtype):
-    one = np.ones((), dtype)[()]
-
-    def f(c, big, xs):
-        add = lambda a, b: a ^ b if dtype == "?" else a + b
-        small = pa.scan(lambda c, x: (add(c, x), (x, c)), c, xs)
-        return small, pa.scan(lambda c, x: (add(c, x), c), big, xs)
-
-    compare(f, one, np.ones(70, dtype), RNG.integers(0, 2, 6).astype(dtype))
-
-
-def test_carries_that_change_places():
-    f = lambda a, b, p, q: (
-        pa.scan(lambda c, x: ((c[1], c[0] + x), c[0]), (a, b), np.arange(5.0)),
-        pa.scan(lambda c, x: ((c[1], c[0] + x), c[0]), (p, q), np.arange(4.0)),
-    )
-    compare(f, 1.0, 2.0, RNG.normal(size=50), RNG.normal(size=50))
-
-
-def test_a_carry_that_stays_and_results_that_are_arguments():
-    f = lambda a, p: pa.scan(lambda c, x: ((c[0], c[1] * x), (c[0], x, 1.0)), (p, a), np.arange(1.0, 4.0))
-    compare(f, 2.0, RNG.normal(size=50))
-
-
-def test_no_steps():
-    f = lambda c, p, xs: (pa.scan(lambda c, x: (c + x, c), c, xs), pa.scan(lambda c, x: (c + x, c), p, xs))
-    compare(f, 1.0, RNG.normal(size=50), np.zeros(0))
-    compare(lambda x: pa.while_loop(lambda c: c[0] < 0, lambda c: (c[0] + 1, c[1] * 2), (0, x)), RNG.normal(size=50))
 
 
 def test_writes_in_place():
@@ -224,50 +169,7 @@ def test_reads_behind_a_write_see_what_was_there():
     compare(lambda x: pa.fori_loop(0, 50, through_another_shape, (x, 0.5)), RNG.normal(size=50))
 
 
-def test_rows_of_rows():
-    inner = lambda s, row: pa.scan(lambda c, y: (pa.tanh(c + y), c), s, row)
-    f = lambda s, xs: pa.sum(pa.scan(lambda s, row: inner(s, row), s, xs)[1] ** 2)
-    for shape in SIZES[:3]:
-        compare(pa.value_and_grad(f, (0, 1)), RNG.normal(size=shape), RNG.normal(size=(4, 3)))
-
-
-def test_loops_inside_loops():
-    halve = lambda x: pa.while_loop(lambda e: pa.sum(e) > 2, lambda e: e / 2, x)
-    f = lambda x, xs: pa.scan(lambda c, a: (pa.fori_loop(0, 3, lambda i, d: halve(d + i * a), c), c), x, xs)
-    for shape in SIZES[:3]:
-        compare(f, RNG.normal(size=shape), RNG.normal(size=6))
-
-
-# ---------------------------------------------------------------------- loops with an end that is not known
-@pytest.mark.parametrize("shape", SIZES)
-def test_while_and_its_gradient(shape):
-    shrink = lambda x: pa.while_loop(lambda x: pa.sum(x * x) > 1, lambda x: pa.sin(x) * 0.9, x)
-    x = RNG.normal(size=shape) + 1
-    compare(shrink, x)
-    compare(pa.grad(lambda x: pa.sum(shrink(x))), x)
-
-
-def test_many_steps_of_unknown_number():
-    count = lambda x: pa.while_loop(lambda s: s[0] < 1000, lambda s: (s[0] + 1, s[1] * pa.cos(s[1])), (0, x))[1]
-    compare(pa.grad(count), 0.3)
-    compare(pa.grad(lambda x: count(x * -1.0)), 0.0)
-
-
-def test_forward_and_backward_compiled_apart():
-    shrink = pa.jit(lambda x: pa.while_loop(lambda x: x > 1, lambda x: pa.sin(x) * x / 2, x))
-    for x in (9.0, 0.5):  # and without a step
-        plain = pa.grad(lambda x: pa.while_loop(lambda x: x > 1, lambda x: pa.sin(x) * x / 2, x))(x)
-        np.testing.assert_allclose([pa.grad(shrink)(x), pa.jit(pa.grad(shrink))(x)], [plain, plain], rtol=1e-12)
-
-
 # ---------------------------------------------------------------------- choices and recursion
-@pytest.mark.parametrize("shape", SIZES)
-def test_choices(shape):
-    three = lambda i, x: pa.switch(i, [lambda: x * 2, lambda: x, lambda: x - 1])
-    f = lambda i, x: (pa.cond(i > 1, lambda: pa.exp(-x * x), lambda: x), three(i, x))
-    for i in range(4):
-        compare(f, np.int64(i), RNG.normal(size=shape))
-    compare(pa.grad(lambda x: pa.sum(f(pa.astype(pa.sum(x) > 0, dtype="int64") + 1, x)[0])), RNG.normal(size=shape))
 
 
 @pytest.mark.parametrize("n", [1, 3, 40])
@@ -283,31 +185,8 @@ def test_constants_that_are_one_number_are_arrays_where_memory_is_read(n):
 
 
 @pa.jit
-def factorial(r, x):
-    return pa.cond(x <= 1, lambda: r, lambda: factorial(r * x, x - 1))
-
-
-@pa.jit
-def fibonacci(n):
-    return pa.cond(n < 2, lambda: n, lambda: fibonacci(n - 1) + fibonacci(n - 2))
-
-
-@pa.jit
 def total(n, x):
     return pa.cond(n <= 0, lambda: x, lambda: total(n - 1, x + n))
-
-
-def test_recursion():
-    assert float(factorial(1.0, 5.0)) == 120
-    compare(lambda x: factorial(1.0, x), 6.5)
-    compare(pa.grad(lambda x: factorial(1.0, x)), 6.5)
-    compare(lambda n: fibonacci(n) + fibonacci(n + 1), np.int64(10))
-    compare(lambda xs: pa.scan(lambda c, x: (factorial(1.0, x) - c, c), 0.0, xs)[1], np.arange(7.0))
-    compare(lambda x: total(3, x), RNG.normal(size=5))
-
-
-def test_recursion_deeper_than_the_stack_goes_on():
-    assert float(total(30_000, 0.5)) == 30_000 * 30_001 / 2 + 0.5
 
 
 # ---------------------------------------------------------------------- what goes wrong
@@ -326,26 +205,6 @@ def test_values_that_are_no_numbers():
     f = lambda xs: pa.scan(lambda c, x: (pa.maximum(c, x), pa.where(c > x, c, x)), -np.inf, xs)
     compare(f, np.array([1.0, np.nan, 3.0, -0.0, np.inf]))
     compare(lambda x: pa.while_loop(lambda c: c > 0, lambda c: c - 1, x), np.nan)
-
-
-def test_what_acts_stays_outside():
-    seen = []
-    note = lambda c: pa.io_callback(lambda x: seen.append(float(x)), None, c)
-    f = lambda x: pa.scan(lambda c, a: (note(c), (c + a, c))[1], 0.0, x)
-    program = optimized(pa.make_ir(f)(np.arange(3.0)))
-    assert not all(is_c for is_c, _ in stretches(program.equations))
-    compiled(program)(np.arange(3.0))
-    assert seen == [0.0, 0.0, 1.0]
-
-
-def test_a_body_with_an_operation_without_c_runs_its_rest_compiled():
-    a = RNG.normal(size=(4, 4)) + 4 * np.eye(4)
-    f = lambda a, x: pa.scan(lambda c, s: (pa.linalg.solve(a, c) + pa.sin(c) * s, c[0]), x, np.arange(3.0))
-    compare(f, a, RNG.normal(size=4), whole=False)
-    small = lambda a, x: pa.while_loop(lambda c: pa.sum(c * c) > 1e-3, lambda c: pa.linalg.solve(a, c), x)
-    compare(small, a, RNG.normal(size=4), whole=False)
-    one = lambda a, x: pa.cond(x[0] > 0, lambda: pa.linalg.solve(a, x), lambda: x)
-    compare(one, a, RNG.normal(size=4), whole=False)
 
 
 def test_threads():

@@ -1,16 +1,12 @@
-"""The directory of compiled libraries: private, whole files only, many processes, bounded; and no compiler at all."""
+"""The directory of compiled libraries: private, whole files only, many processes, bounded."""
 
 import os
 import subprocess
 import sys
 import time
-import warnings
 
-import numpy as np
 import pytest
 
-import polyad as pa
-from polyad.devices import compilers
 from polyad.devices.codegen import program
 from polyad.devices.codegen.toolchain import library
 from polyad.devices.codegen.toolchain.cache import Cache, unusable
@@ -153,75 +149,6 @@ def test_the_directory_is_named_by_the_environment(monkeypatch, tmp_path):
 
 
 # ---------------------------------------------------------------------- programs
-def f(x):
-    return pa.sum(pa.sin(x) * 2.0, axis=0)
-
-
-@pytest.fixture
-def fresh(monkeypatch, tmp_path):
-    """No program loaded, none on disk, no warning given; what serves all programs is there."""
-    if compilers.find_compiler() is not None:
-        library.load("int nothing;", [])
-        library.functions(compilers.find_compiler())
-    monkeypatch.setattr(library, "_loaded", {})
-    monkeypatch.setattr(library, "_state", library._state | {"warned": (), "flags": {}, "cache": Cache(tmp_path / "cache")})
-    compilers.find_compiler.cache_clear()
-    yield library._state["cache"]
-    compilers.find_compiler.cache_clear()
-
-
-def same_as_eager(cpu):
-    x = np.random.default_rng(0).normal(size=(3, 4))
-    run = pa.compile_program(pa.make_ir(f)(x), cpu)
-    np.testing.assert_allclose(run(x)[0], f(x), rtol=1e-14)
-
-
-def test_a_corrupted_library_is_built_anew(fresh, cpu, monkeypatch):
-    same_as_eager(cpu)
-    (path,) = fresh.path.glob("*.so")
-    before = path.read_bytes()
-    path.unlink()  # the loaded file itself must not change
-    path.write_bytes(before[:1000])
-    monkeypatch.setattr(library, "_loaded", {})
-    same_as_eager(cpu)
-    assert len(path.read_bytes()) > 2000
-
-
-def test_the_second_process_compiles_nothing(fresh, cpu, monkeypatch):
-    same_as_eager(cpu)
-    monkeypatch.setattr(library, "_loaded", {})
-    monkeypatch.setattr(library, "compile_c", lambda *a: pytest.fail("compiled again"))
-    same_as_eager(cpu)
-
-
-def test_without_a_compiler_operations_run_one_by_one(fresh, cpu, monkeypatch):
-    monkeypatch.setattr(library, "find_compiler", lambda: None)
-    with pytest.warns(RuntimeWarning, match="operation by operation.*gcc"):
-        same_as_eager(cpu)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        same_as_eager(cpu)  # no second warning
-
-
-def test_a_compiler_that_fails(fresh, cpu, monkeypatch, tmp_path):
-    program_ = tmp_path / "badcc"
-    program_.write_text("#!/bin/sh\necho broken >&2; exit 1\n")
-    program_.chmod(0o755)
-    monkeypatch.setenv("CC", str(program_))
-    compilers.find_compiler.cache_clear()
-    with pytest.warns(RuntimeWarning, match="badcc does not compile: .*broken"):
-        same_as_eager(cpu)
-
-
-def test_a_compiler_without_threads_and_vector_functions(fresh, cpu, monkeypatch, tmp_path):
-    program_ = tmp_path / "plaincc"
-    program_.write_text('#!/bin/sh\nfor a in "$@"; do case $a in -fopenmp|-lmvec) exit 1;; esac; done\nexec gcc "$@"\n')
-    program_.chmod(0o755)
-    monkeypatch.setenv("CC", str(program_))
-    compilers.find_compiler.cache_clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        same_as_eager(cpu)
 
 
 MANY = """
@@ -249,21 +176,3 @@ def test_nothing_is_pickled():
 
     for module in (library, program):
         assert "pickle" not in inspect.getsource(module)
-
-
-THREADS = """
-import numpy as np, polyad as pa
-x = np.ones((1500, 1500))
-run = pa.compile_program(pa.make_ir(lambda x: pa.exp(pa.sin(pa.tanh(x))))(x), pa.devices.Device("cpu"))
-run(x)
-print(open("/proc/self/status").read().split("Threads:")[1].split()[0])
-"""
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="threads are counted in /proc")
-@pytest.mark.parametrize("count", [1, 3])
-def test_the_number_of_threads_is_the_environments(tmp_path, count):
-    environment = {**os.environ, "OMP_NUM_THREADS": str(count), "OPENBLAS_NUM_THREADS": "1"}
-    environment["POLYAD_CACHE_DIR"] = str(tmp_path)
-    answer = subprocess.run([sys.executable, "-P", "-c", THREADS], env=environment, capture_output=True, timeout=200)
-    assert answer.stdout.strip() == str(count).encode(), answer.stderr.decode()

@@ -1,23 +1,21 @@
-"""Linear algebra of small matrices, random words and searches within compiled programs: values, and what fails there."""
+"""Linear algebra of small matrices within compiled programs: values, and what fails there."""
+
+import importlib.util
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import polyad as pa
 
+_spec = importlib.util.spec_from_file_location("agreeing", Path(__file__).with_name("agreeing.py"))
+agreeing = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(agreeing)
+same = agreeing.same
+
 L = pa.linalg
 SIZES = (1, 2, 5, 32, 33)  # 33: beyond what is written in C
 LEADS = ((), (3,), (2, 1))
-
-
-def same(f, *args, rtol=1e-9):
-    """The compiled function, called twice, gives what the operations give; returns it."""
-    g, wanted = pa.jit(f), f(*args)
-    g(*args)
-    for a, b in zip(pa.tree.leaves(g(*args)), pa.tree.leaves(wanted), strict=True):
-        assert (a.dtype, np.shape(a)) == (b.dtype, np.shape(b))
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, np.max(np.abs(b), initial=0.0)))
-    return g
 
 
 def matrices(n, lead, dtype):
@@ -116,41 +114,3 @@ def test_filter():
     ys = rng.normal(size=(20, 2))
     same(likelihood, transition, seen, ys)
     assert len(pa.jit.source(same(pa.grad(likelihood, (0, 1)), transition, seen, ys))) == 1
-
-
-def test_random_words():
-    keys = pa.random.split(pa.random.key(3), 6)
-
-    def f(key, more):
-        a, b = pa.random.split(key, 2)
-        return pa.random.normal(a, (3, 5)), pa.random.uniform(b), pa.vmap(lambda k: pa.random.bits(k, (2,)))(more)
-
-    same(f, keys[0], keys, rtol=1e-14)
-    wanted = f(keys[0], keys)[2]
-    np.testing.assert_array_equal(pa.jit(lambda more: pa.vmap(lambda k: pa.random.bits(k, (2,)))(more))(keys), wanted)
-
-
-def test_a_chain_of_draws():
-    def f(key):
-        def step(x, k):
-            a, b = pa.random.split(k, 2)
-            y = x + pa.random.normal(a)
-            return pa.where(pa.log(pa.random.uniform(b)) < 0.5 * (x * x - y * y), y, x), x
-
-        return pa.scan(step, 0.0, pa.random.split(key, 50))
-
-    assert len(pa.jit.source(same(f, pa.random.key(1)))) == 1
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 100])
-@pytest.mark.parametrize("dtype", ["d", "f", "l"])
-def test_searches(dtype, n, side):
-    rng = np.random.default_rng(n)
-    a, v = np.sort(rng.integers(0, 20, n)).astype(dtype), rng.integers(0, 22, (5, 6)).astype(dtype)
-    if dtype != "l":
-        a[n - n // 4 :] = np.nan
-        v[0], v[1, :2] = np.nan, (np.inf, -np.inf)
-    same(lambda a, v: pa.searchsorted(a, v, side=side), a, v)
-    same(lambda a, v: pa.searchsorted(a[::-1], v, side=side), a[::-1].copy(), v)
-    same(lambda a: pa.searchsorted(a, 2.5, side=side), a)
