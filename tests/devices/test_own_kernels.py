@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import types
 import warnings
 
