@@ -131,7 +131,12 @@ def split_aux(name, out, has_aux):
         return out, None
     if not (isinstance(out, tuple) and len(out) == 2):
         kind = f"a tuple of {len(out)}" if isinstance(out, tuple) else describe(out)
-        raise StructureError(f"{name}: with has_aux=True the function must return a pair (value, aux), not {kind}")
+        if isinstance(out, Layer):  # as the user sees it
+            kind = f"an array of {dtype_of(out)}{list(out.shape)}" if out.shape else f"one number of {dtype_of(out)}"
+        raise StructureError(
+            f"{name}: with has_aux=True the function must return a pair (value, aux), not {kind}; leave has_aux out where "
+            "there is nothing beside the value"
+        )
     return out
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dispatch import Remembered, StructureError, as_tangent, is_container, tree
+from ..dispatch import MethodError, PolyadError, Remembered, StructureError, as_tangent, is_container, tree
 from ..dsl import reshape, vmap
 from ..dsl.arrays import Zeros
 from ..dsl.avals import dtype_of, shape_of
@@ -252,7 +252,17 @@ def hvp(f: Callable[[X], Any], x: X, v: Any) -> X:
     >>> pa.hvp(lambda x: pa.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    return _product(title("hvp", f), f, x, v)
+    try:
+        return _product(title("hvp", f), f, x, v)
+    except TypeError as error:
+        if not isinstance(x, tuple) or isinstance(error, PolyadError) and not isinstance(error, MethodError):
+            raise
+        said = str(error).partition("\n")[0]
+        raise StructureError(
+            f"{title('hvp', f)}: f was called with the tuple x as its one argument, and failed: {said}; hvp takes the argument "
+            "and the direction as they are, hvp(f, x, v), not in tuples as jvp; of a function of several arguments, "
+            "hvp(lambda xs: f(*xs), (x, y), (dx, dy))"
+        ) from error
 
 
 def _product(name, f, x, v) -> Any:

@@ -1,6 +1,8 @@
 """What the errors of dispatch say: the types of the call, the closest methods, the method to write."""
 
-from .arrays import Array
+import numpy as np
+
+from .arrays import Array, HostArray
 from .errors import AmbiguousMethodError, MethodError, describe, type_name
 from .order import is_narrower
 
@@ -41,6 +43,13 @@ def _hint(generic, types):
         return "lists and tuples are not arrays: convert with polyad.asarray(…)"
     if generic.card is not None and any(issubclass(t, (str, type(None))) for t in types):
         return "the operation takes arrays and numbers only"
+    for method in generic.methods:
+        met = [(t, s) for t, s in zip(types, _expected(method, len(types)), strict=False) if not is_narrower(t, s)]
+        if met and all([s is np.ndarray and issubclass(t, HostArray) for t, s in met]):
+            return (
+                "a NumPy scalar or a Python number is no np.ndarray; annotate the method with polyad.HostArray, which is "
+                "NumPy's arrays and both of these"
+            )
     if not generic.methods:
         return f"register one with @{generic.name}.method"
     convert = "convert the argument"
