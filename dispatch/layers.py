@@ -407,7 +407,7 @@ def refuse(x, what, advice) -> NoReturn:
 
 
 def _unwritable(run):
-    """What a run lacks whose values are to be written into an array, as text."""
+    """Return what a run lacks whose values are to be written into an array, as text."""
     if type(run).constant is not Run.constant:
         return ""
     return (
