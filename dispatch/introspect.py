@@ -46,7 +46,7 @@ def methods(function: Any) -> list[Method | Target]:
     generic = _generic_of(function)
     if not generic.methods and getattr(generic.card, "c", None) is not None:
         told = f"compiled from c={generic.card.c!r} at {_place(generic.prototype)}"
-        return [Target(generic, (HostArray,) * generic.arity, told, generic.function)]
+        return [Target(generic, (HostArray,) * (generic.arity or 0), told, generic.function)]
     return list(generic.methods)
 
 

@@ -5,6 +5,7 @@ So loops around programs over a few numbers run without memory, though all value
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from ....dsl.avals import UNKNOWN
 from ..text.expressions import Access, Name, names_in, parts_of, with_parts
@@ -90,17 +91,17 @@ def read_before(statements):
     compilers do not know that what a loop writes is other memory."""
     made = []
     for s in statements:
-        if type(s) is Block:
-            before, s = _read_before(s) if s.fixed else ([], s)
-            s = replace(s, body=read_before(s.body))
-            s = scope(*before, s) if before else s
-        elif type(s) is If:
+        if isinstance(s, Block):
+            before, block = _read_before(s) if s.fixed else ([], s)
+            block = replace(block, body=read_before(block.body))
+            s = scope(*before, block) if before else block
+        elif isinstance(s, If):
             s = replace(s, body=read_before(s.body))
         made.append(s)
     return made
 
 
-def _read_before(loop):
+def _read_before(loop) -> tuple[list[Any], Any]:
     """(variables with the elements, the loop that reads these)."""
     sizes, found = {b.name: 0 if UNKNOWN in b.shape else math.prod(b.shape) for b in loop.fixed}, {}
 

@@ -57,7 +57,7 @@ def text():
             found = found.replace(name.upper(), functions.word(name, char))
         found = re.sub(r"\bT\b", ctype(char), found)
         for name, numbers in rows.items():
-            found = found.replace(f"{{{name}}}", f"{{{', '.join(literal(x, char) for x in numbers)}}}")
+            found = found.replace(f"{{{name}}}", f"{{{', '.join(str(literal(x, char)) for x in numbers)}}}")
         loops.append(found)
     return "\n".join([HEAD, functions.text, *loops, "int wrong(void) { return wrong_c16() | wrong_c8(); }\n"])
 
