@@ -99,7 +99,7 @@ class Source:
         grow = [graph.buffers[v] for v in self.outputs if unknown(v)]
         head: list = [Local("int64_t", f"x{k}_n", c("{}[0]", Name(f"d{k}"))) for k, v in enumerate(self.inputs) if unknown(v)]
         head += [s for b in grow for s in growing(b)]
-        read = {name for s in body for name in reads(s)}
+        read = {name for s in body for name in reads(s)} if self.constants else ()
         for k, v in enumerate(self.constants):
             if f"c{k}" in read:
                 head.append(Local(f"const {memory_type(v.aval.dtype)} *", f"c{k}", f"constants[{k}]"))

@@ -103,15 +103,18 @@ class Body:
 
     def _compute_inputs(self, equation, idx):
         """Compute what a long chain of elementwise equations needs from its start on, not by recursion."""
+        makers, buffers, literals, memo = self.graph.makers, self.graph.buffers, self.graph.literals, self.memo
         stack = [(equation, idx)]
         while stack:
             e, at = stack[-1]
             for v in e.inputs:
                 if not isinstance(v, Var):
                     continue
-                maker, where = self.graph.makers.get(v), aligned(at, v.aval.shape)
-                known = (v, where) in self.memo or v in self.graph.buffers or v in self.graph.literals
-                if not known and maker is not None and record(maker).index_map is None:
+                maker = makers.get(v)
+                if maker is None or v in buffers or v in literals or record(maker).index_map is not None:
+                    continue
+                where = aligned(at, v.aval.shape)
+                if (v, where) not in memo:
                     stack.append((maker, where))
                     break
             else:

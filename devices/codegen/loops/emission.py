@@ -7,9 +7,8 @@ from typing import Any
 from ..text.expressions import Access, Name, c
 from ..text.indices import ZERO, Index, contiguous
 from ..text.statements import Array, Assign, Local, count, scope
-from .bodies import Body
 from .loops import Loop, around, merged
-from .nests import fill
+from .nests import taken
 from .padding import padded, worth_padding
 from .reductions import element
 from .splitting import hoisted, over_vectors
@@ -23,8 +22,7 @@ Q = Index(0, [("q", 1)])
 
 def emit(nest, graph, outer=0, parallel=False):
     """Statements of a nest without its first `outer` loops, which are around it already."""
-    body = Body(graph)
-    sums = fill(nest, body)
+    body, sums = taken(nest, graph)
     inside = list(body.accesses)
     targets = [body.access(buffer, kept) for _, _, buffer, kept in sums]
     loops = [Loop(f"i{a}", n, a in nest.reduced) for a, n in enumerate(nest.shape) if n != 1 and a >= outer]

@@ -122,6 +122,8 @@ def localize(groups, temporaries, memory, graph):
             g.local.append(v)
             left.remove(v)
         shared(g, graph)
+        for nest in g.nests:
+            nest.filled = None  # its places have changed
     return left
 
 

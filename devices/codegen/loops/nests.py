@@ -9,10 +9,10 @@ from typing import Any
 
 from ....dsl.ir.programs import Var
 from ...lowering import record
-from ..text.expressions import Expression, c
+from ..text.expressions import Expression, accesses_in, c
 from ..text.indices import ZERO, Index
 from ..text.scalars import cast
-from ..text.statements import Assign, Local, accesses, called
+from ..text.statements import Assign, Local, called
 from .bodies import Body
 from .reductions import Accumulator
 
@@ -51,6 +51,7 @@ class Nest:
     work: int = 1
     reads: list = field(default_factory=list)
     unroll: bool = False
+    filled: Any = None  # (Body, sums) of the dry run, until it is emitted
     steps = 1  # within an iteration
 
     @property
@@ -108,15 +109,26 @@ def added(target, value, dtype):
 
 
 def dry_run(nest, graph):
-    """The (Var, index) pairs that a nest loads from memory. Raises Unsupported for what has no C."""
+    """Fill a nest's body and note the (Var, index) pairs that it loads from memory. Raises Unsupported for what has no C."""
     body = Body(graph)
-    fill(nest, body)
+    nest.filled = body, fill(nest, body)
     nest.reads = body.loads
     return body
 
 
+def taken(nest, graph):
+    """(a nest's body, its sums), to be changed: those of the dry run, or new ones."""
+    if nest.filled is None:
+        dry_run(nest, graph)
+    found, nest.filled = nest.filled, None
+    return found
+
+
 def work(statement):
     """Estimate what a statement of an iteration costs, in additions: less where it only loads or stores a number."""
-    value = statement.value if type(statement) is Local and not accesses(statement) else None
-    computes = type(value) is Expression and len(value.parts) > 1
-    return OPERATION if computes or called([statement]) else MOVEMENT
+    if type(statement) is Local and type(statement.value) is Expression:
+        value = statement.value
+        computes = value.calls or len(value.parts) > 1 and not accesses_in(value)
+    else:
+        computes = called([statement])
+    return OPERATION if computes else MOVEMENT

@@ -4,12 +4,11 @@ A compiler takes as long for the tenth copy of a loop as for the first. Loops ar
 they read and write only; those with calls of vector functions are worth it, beside which a call more is nothing.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from ..text.expressions import WITH_VECTORS, Name, call
 from ..text.printer import Printer
-from ..text.statements import Block, Do, If, called, changed, declared, everything, reads
+from ..text.statements import Block, Do, If, called, changed, declared, everything, reads, with_body
 
 
 def without_repeats(before, statements):
@@ -71,9 +70,7 @@ def replaced(statements, calls):
     for s in statements:
         if id(s) in calls:
             s = calls[id(s)]
-        elif type(s) is Block:
-            s = replace(s, body=replaced(s.body, calls))
-        elif type(s) is If:
-            s = If(s.condition, replaced(s.body, calls))
+        elif type(s) is Block or type(s) is If:
+            s = with_body(s, replaced(s.body, calls))
         new.append(s)
     return new

@@ -4,14 +4,13 @@ So loops around programs over a few numbers run without memory, though all value
 """
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from ....dsl.avals import UNKNOWN
-from ..text.expressions import Access, Name, names_in, parts_of, with_parts
+from ..text.expressions import Access, Name, names_in, pieces_of, with_parts
 from ..text.indices import Index
 from ..text.scalars import ctype
-from ..text.statements import Array, Block, If, Local, everything, rewritten, scope
+from ..text.statements import Array, Block, If, Local, everything, rewritten, scope, with_body
 
 
 def number(place):
@@ -49,10 +48,14 @@ def elements(statements):
     place that is found out later, no pointer."""
     found = {s.name: {} for s in everything(statements) if type(s) is Array and not s.aligned}
     lengths = {}
+    if not found:
+        return found
 
     def used(x):
-        for part in parts_of(x):
-            if type(part) is Access:
+        for part in pieces_of(x):
+            if type(part) is Name:
+                found.pop(part.name, None)
+            elif type(part) is Access:
                 name, place = part.buffer.name, number(part.place)
                 if name in found and place is not None and 0 <= place < lengths.get(name, 0):
                     found[name][place] = part.buffer
@@ -81,7 +84,7 @@ def _declared(statements, arrays):
                 kind = s.type if buffer.dtype is None else ctype(buffer.dtype)  # truth values are bytes in memory only
                 made.append(Local(kind, f"{s.name}_{k}", values.get(k, rest)))
         else:
-            made.append(replace(s, body=_declared(s.body, arrays)) if type(s) is Block or type(s) is If else s)
+            made.append(with_body(s, _declared(s.body, arrays)) if type(s) is Block or type(s) is If else s)
     return made
 
 
@@ -93,10 +96,10 @@ def read_before(statements):
     for s in statements:
         if isinstance(s, Block):
             before, block = _read_before(s) if s.fixed else ([], s)
-            block = replace(block, body=read_before(block.body))
+            block = with_body(block, read_before(block.body))
             s = scope(*before, block) if before else block
         elif isinstance(s, If):
-            s = replace(s, body=read_before(s.body))
+            s = with_body(s, read_before(s.body))
         made.append(s)
     return made
 

@@ -1,11 +1,10 @@
 """Loops over few elements, written out: where nests are made it is said which these are (`Block.rounds`)."""
 
 import math
-from dataclasses import replace
 
 from ..text.expressions import Access, Name, with_parts
 from ..text.indices import Index
-from ..text.statements import Array, Assign, Block, If, Local, rewritten, scope
+from ..text.statements import Array, Assign, Block, If, Local, rewritten, scope, with_body
 from .loops import around
 from .scalar_replacement import in_variables, read_before
 
@@ -46,7 +45,7 @@ def written_out(s):
         return [s]
     body = [x for inner in s.body for x in written_out(inner)]
     if isinstance(s, If) or s.rounds is None:
-        return [replace(s, body=body)]
+        return [with_body(s, body)]
     ((_, counter),) = s.declares
     own = {x.name for x in body if type(x) is Local}
     if own and all(type(x) is Local or type(x) is Assign and type(x.target) is Access for x in body):
@@ -76,4 +75,4 @@ def at_round(s, counter, k, own=()):
         return str(k) if part.name == counter else Name(named(part.name))
 
     new = rewritten(s, lambda x: with_parts(x, part_at))
-    return replace(new, name=named(new.name)) if type(new) is Local else new
+    return Local(new.type, named(new.name), new.value) if type(new) is Local else new

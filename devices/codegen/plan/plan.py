@@ -55,35 +55,30 @@ class Plan:
         kept, costs, contexts, deep = set(self.outputs), {}, {}, {}
         by = {v: e for e in self.equations for v in e.outputs}
         wide = {}  # Var -> largest number of elements of what is made of it
+        known = []  # of each equation: its Vars, whether its elements are computed one by one, and whether they are moved
         for e in self.equations:
-            for v in e.inputs:
-                if isinstance(v, Var):
-                    wide[v] = max(wide.get(v, 0), *[out.aval.size for out in e.outputs])
-        for e in self.equations:
-            inner = sum(costs.get(v, 0) for v in e.inputs if isinstance(v, Var))
+            inputs, most = [v for v in e.inputs if isinstance(v, Var)], max([v.aval.size for v in e.outputs])
+            known.append((e, inputs, computed_where_read(e), record(e).index_map is not None))
+            for v in inputs:
+                wide[v] = max(wide.get(v, 0), most)
+        for e, inputs, one_by_one, moved in known:
+            cost_here = sum([costs.get(v, 0) for v in inputs]) + own_cost(e)
+            depth = max([deep.get(v, 0) for v in inputs], default=0) + moved
             for v in e.outputs:
-                spread = wide.get(v, 0) > max(v.aval.size, 1) and inner + own_cost(e) and elementwise(e)
-                if spread or not computed_where_read(e):
+                spread = cost_here and wide.get(v, 0) > max(v.aval.size, 1) and elementwise(e)
+                if spread or not one_by_one or depth > DEEPEST:
                     kept.add(v)
-                moved = record(e).index_map is not None
-                deep[v] = max((deep.get(x, 0) for x in e.inputs if isinstance(x, Var)), default=0) + moved
-                if deep[v] > DEEPEST:
-                    kept.add(v)
-                if v in kept:
-                    deep[v] = 0
-                costs[v] = 0 if v in kept else min(inner + own_cost(e), 1000)
-        for e in reversed(self.equations):
+                deep[v], costs[v] = (0, 0) if v in kept else (depth, min(cost_here, 1000))
+        for e, inputs, one_by_one, moved in reversed(known):
             out = e.outputs[0]
-            whole = not computed_where_read(e)
-            if not whole and out not in kept and len(contexts.get(out, ())) > 1 and costs[out] > CHEAP:
+            if one_by_one and out not in kept and costs[out] > CHEAP and len(contexts.get(out, ())) > 1:
                 kept.add(out)
-            here = {out} if whole or out in kept else contexts.get(out, set())
-            moved = not whole and not elementwise(e)
-            for v in e.inputs:
-                if isinstance(v, Var):
-                    contexts.setdefault(v, set()).update({(e, c) for c in here} if moved else here)
-            moved = view_source if record(e).strided else lambda v, by: v
-            kept.update(moved(v, by) for v in needed_in_memory(e) if isinstance(v, Var))
+            here = {out} if not one_by_one or out in kept else contexts.get(out, set())
+            here = {(e, c) for c in here} if one_by_one and moved else here
+            for v in inputs:
+                contexts.setdefault(v, set()).update(here)
+            source = view_source if record(e).strided else lambda v, by: v
+            kept.update([source(v, by) for v in needed_in_memory(e) if isinstance(v, Var)])
         return kept
 
     # ------------------------------------------------------------------ nests

@@ -68,7 +68,7 @@ class Access(Piece):
 
 
 class Hole(Piece):
-    """Place of an argument that is yet to come, by its number."""
+    """Place of an argument that is yet to come, by its number or name."""
 
     __slots__ = ("number",)
 
@@ -79,68 +79,72 @@ class Hole(Piece):
 class Expression(Piece):
     """parts: strings of C, Pieces, and Indexes. calls: names of the functions it calls, and types that it converts to."""
 
-    __slots__ = ("calls", "parts")
+    __slots__ = ("_pieces", "calls", "parts")
 
     def __init__(self, parts, calls=frozenset()):
-        self.parts, self.calls = parts, calls
+        self.parts, self.calls, self._pieces = parts, calls, None
+
+    @property
+    def pieces(self):
+        """The parts that are no strings."""
+        if self._pieces is None:
+            self._pieces = [part for part in self.parts if type(part) is not str]
+        return self._pieces
 
     def __repr__(self):
         return f"Expression({self.parts!r})"
 
     def filled(self, arguments):
         """With an argument in place of each Hole."""
-        parts, calls = [], self.calls
-        for part in self.parts:
-            if type(part) is Hole:
-                calls = _add(parts, calls, arguments[part.number])
-            else:
-                parts.append(part)
+        return _flattened([arguments[part.number] if type(part) is Hole else part for part in self.parts], self.calls)
+
+
+AS_THEY_ARE = frozenset((str, Name, Access, Hole, Type))  # what is a part as it is
+
+
+def _flattened(parts, calls):
+    """The expression of these parts, those of expressions among them in their place."""
+    if AS_THEY_ARE.issuperset(map(type, parts)):
         return Expression(parts, calls)
+    flat = []
+    for x in parts:
+        if type(x) is Expression:
+            flat += x.parts
+            calls = calls | x.calls if x.calls else calls
+        else:
+            flat.append(x if isinstance(x, (str, Piece)) else _c_text(x))
+    return Expression(flat, calls)
 
 
-def _add(parts, calls, x):
-    if type(x) is Expression:
-        parts += x.parts
-        return calls | x.calls if x.calls else calls
-    if not isa(x, (Piece, str, int, float, np.number, np.bool_)):
+def _c_text(x):
+    if type(x) is not int and not isa(x, (int, float, np.number, np.bool_)):
         raise TypeError(
             f"an expression of C is made of {describe(x)}; give Pieces (such as body.value(x, idx)), numbers or text"
         )
-    parts.append(x if isinstance(x, Piece) else str(x))
-    return calls
+    return str(x)
 
 
 @functools.lru_cache(4096)
 def _pieces(template):
-    """The template in pairs: a string, and the number or name of the argument behind it, or None."""
+    """The template in strings, and Holes for the arguments between them, by number or name."""
     found, count = [], 0
     for text, field, _, _ in Formatter().parse(template):
+        found += [text] if text else []
         if field is not None:
-            field = int(field) if field.isdigit() else field or count
+            found.append(Hole(int(field) if field.isdigit() else field or count))
             count += 1
-        found.append((text, field))
     return found
 
 
 def c(template, *arguments, calls=frozenset(), **named):
     """The expression of a template, such as `c("{} + {}", a, b)`, whose names are its arguments: Pieces, numbers, strings."""
-    parts = []
-    for text, key in _pieces(template):
-        if text:
-            parts.append(text)
-        if key is not None:
-            calls = _add(parts, calls, named[key] if type(key) is str else arguments[key])
-    return Expression(parts, calls)
+    given = {**named, **dict(enumerate(arguments))} if named else arguments
+    return _flattened([given[part.number] if type(part) is Hole else part for part in _pieces(template)], calls)
 
 
 def call(function, *arguments):
     """A function's call."""
-    parts, calls = [f"{function}("], frozenset((function,))
-    for k, x in enumerate(arguments):
-        if k:
-            parts.append(", ")
-        calls = _add(parts, calls, x)
-    return Expression([*parts, ")"], calls)
+    return c(f"{function}({', '.join(['{}'] * len(arguments))})", *arguments, calls=frozenset((function,)))
 
 
 def joined(separator, expressions):
@@ -148,38 +152,33 @@ def joined(separator, expressions):
     return c(separator.join(["{}"] * len(expressions)), *expressions)
 
 
-def parts_of(x):
-    """The parts of an expression; of another thing, itself."""
-    return x.parts if type(x) is Expression else (x,)
+def pieces_of(x):
+    """The parts of an expression that are no strings; of another thing, itself."""
+    return x.pieces if type(x) is Expression else (x,)
 
 
 def with_parts(x, change):
     """An expression with other parts. change: function(Piece) -> what is in its place."""
     if type(x) is Expression:
-        parts, calls = [], x.calls
-        for part in x.parts:
-            if type(part) is str:
-                parts.append(part)
-            else:
-                calls = _add(parts, calls, change(part))
-        return Expression(parts, calls)
+        return _flattened([part if type(part) is str else change(part) for part in x.parts], x.calls)
     return change(x) if isinstance(x, Piece) else x
 
 
 def accesses_in(x):
     """The elements of arrays that an expression names."""
-    return [part for part in parts_of(x) if type(part) is Access]
+    return [part for part in pieces_of(x) if type(part) is Access]
 
 
 def names_in(x):
     """The variables and arrays that an expression names, those in places among them."""
     found = []
-    for part in parts_of(x):
+    for part in pieces_of(x):
         kind = type(part)
         if kind is Name:
             found.append(part.name)
         elif kind is Access:
-            found += [part.buffer.name, *names_in(part.place)]
+            found.append(part.buffer.name)
+            found += names_in(part.place)
         elif kind is not str:
             found += getattr(part, "names", ())
     return found

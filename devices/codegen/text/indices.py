@@ -11,7 +11,8 @@ class Index(Piece):
     __slots__ = ("const", "terms")
 
     def __init__(self, const=0, terms=()):
-        self.const, self.terms = const, tuple(sorted((n, c) for n, c in terms if c))
+        found = [term for term in terms if term[1]]
+        self.const, self.terms = const, tuple(sorted(found) if len(found) > 1 else found)
 
     def __add__(self, other):
         if not isinstance(other, Index):

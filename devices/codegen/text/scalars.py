@@ -94,6 +94,8 @@ def _floating(x, suffix):
 
 def cast(value, source, target):
     """A value of dtype `source` as one of dtype `target`, as NumPy's astype converts (complex to real: the real part)."""
+    if source is target:  # NumPy has one object for most dtypes
+        return value
     source, target = np.dtype(source), np.dtype(target)
     if ctype(source) == ctype(target):
         return value

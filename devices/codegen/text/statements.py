@@ -16,6 +16,7 @@ class Local:
     type: str
     name: str
     value: object = None
+    body = ()
 
     @property
     def expressions(self):
@@ -31,6 +32,7 @@ class Array:
     length: int
     values: tuple = ()
     aligned: bool = False
+    body = ()
 
     @property
     def expressions(self):
@@ -44,7 +46,7 @@ class Shared:
     type: str
     name: str
     offset: int | None = None
-    expressions = ()
+    expressions, body = (), ()
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Assign:
 
     target: object
     value: object
+    body = ()
 
     @property
     def expressions(self):
@@ -65,6 +68,7 @@ class Do:
 
     value: object
     changes: tuple = ()
+    body = ()
 
     @property
     def expressions(self):
@@ -111,7 +115,7 @@ class Block:
 class Stop:
     """Leave the function, if it is one that can fail: a call within has."""
 
-    expressions = ()
+    expressions, body = (), ()
 
 
 FAULT = Assign(Name("fault"), "1")
@@ -150,21 +154,31 @@ def rewritten(s, change):
     if kind is If:
         return If(change(s.condition), [rewritten(x, change) for x in s.body])
     if kind is Block:
-        return replace(s, head=s.head if s.head is None else change(s.head), body=[rewritten(x, change) for x in s.body])
+        s = with_body(s, [rewritten(x, change) for x in s.body])
+        s.head = s.head if s.head is None else change(s.head)
     return s
+
+
+def with_body(s, body):
+    """A Block or If around other statements."""
+    if type(s) is If:
+        return If(s.condition, body)
+    return Block(s.head, body, s.declares, s.simd, s.shared, s.clause, s.rounds, s.fixed)
 
 
 def everything(statements):
     """The statements, and those within them."""
+    found = []
     for s in statements:
-        yield s
-        if type(s) is Block or type(s) is If:
-            yield from everything(s.body)
+        found.append(s)
+        if s.body:
+            found += everything(s.body)
+    return found
 
 
 def reads(statement):
     """Names of the variables and arrays that a statement mentions, but for those it declares, statements within it included."""
-    whole = everything([statement]) if hasattr(statement, "body") else (statement,)
+    whole = everything([statement]) if statement.body else (statement,)
     return [name for s in whole for x in s.expressions for name in names_in(x)]
 
 
