@@ -30,16 +30,6 @@ class Held(pa.Layer):
         return run
 
 
-class Forgetful(Held):
-    """Its target calls the operation on what it was given."""
-
-    __slots__ = ()
-
-    @classmethod
-    def target(cls, generic, types):
-        return lambda *args, **params: generic.spread(*args, **params)
-
-
 class Aimless(pa.Layer):
     """It has no target."""
 
@@ -77,20 +67,6 @@ def test_no_target(operation):
         assert x.shape == (3,)
         with pytest.raises(pa.MissingRuleError, match=r"of a Aimless\[1\]: the class defines no `target`.*classmethod"):
             operation(x)
-
-
-@pytest.mark.parametrize("operation", [np.sin, lambda x: x + 1.0, lambda x: pa.grad(pa.sin)(x)])
-def test_target_that_forgets_to_unwrap(operation):
-    with pa.Run("forgetful") as run, pytest.raises(RecursionError, match=r"the target of Forgetful\[1\].*those below"):
-        operation(Forgetful[run.depth](np.float64(1.0), run))
-
-
-def test_recursion_of_the_user_s_stays_what_it_is():
-    def endless(x):
-        return endless(pa.sin(x))
-
-    with pa.Run("held") as run, pytest.raises(RecursionError, match="maximum recursion"):
-        endless(Held[run.depth](np.float64(1.0), run))
 
 
 @pytest.mark.parametrize(

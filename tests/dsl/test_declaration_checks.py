@@ -238,18 +238,6 @@ def test_a_body_that_never_runs(kind):
     assert with_body(pa.composite(), "return 3 * x")(2.0) == 6
 
 
-def test_a_body_of_a_generic_function():
-    with pytest.raises(pa.RegistrationError, match=r"op \(.*\): the body .* never runs; .* for all others, `x: object`"):
-        with_body(pa.generic, "return 3 * x")
-    op = with_body(pa.generic, '"For anything."')
-
-    @op.method
-    def op_otherwise(x: object, /):
-        return "otherwise"
-
-    assert op(3) == "otherwise"
-
-
 def test_declarations_in_a_namespace_without_a_name():
     """As exec(source, {}) makes it: the functions of it have no module."""
     op = with_body(pa.elementwise(partials=[lambda y, x: 7.0], kernel=None), '"Seven times x."')
