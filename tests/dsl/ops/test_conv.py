@@ -85,14 +85,3 @@ def test_conv_is_scipys(rng):
 def test_same_padding_has_as_many_positions_as_strides_fit(n, k, s):
     y = pa.conv(np.ones((1, 1, n)), np.ones((1, 1, k)), strides=s, padding="same")
     assert y.shape == (1, 1, -(-n // s))
-
-
-def test_chunks_of_a_batch_are_the_whole(rng, monkeypatch):
-    from polyad.devices import transforms
-
-    x, w = rng.standard_normal((5, 2, 6)), rng.standard_normal((3, 2, 3))
-    run = lambda: (pa.conv(x, w), *pa.vjp(pa.conv, x, w)[1](np.ones((5, 3, 4))))
-    whole = run()
-    monkeypatch.setattr(transforms, "CHUNK", 50)
-    for found, expected in zip(run(), whole, strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
