@@ -1,6 +1,6 @@
 """Helper functions in C for the words of card expressions that libm lacks, or has with other edge cases than NumPy.
 
-(word, kinds of dtypes) -> C text; see `math_functions.py` for the signs in it. Written without branches around calls, so that
+(word, kind of dtypes) -> C text; see `math_functions.py` for the signs in it. Written without branches around calls, so that
 the compiler can vectorize them; comparisons decide between values that are both computed.
 
 Truth values are put together by & and |, and a complex number is chosen part by part, never as a whole: gcc 12 confuses two
@@ -10,7 +10,7 @@ compiler does with ours).
 
 H = "static inline"
 
-HELPERS = {
+FOR_KINDS = {  # (word, kinds of dtypes) -> C text
     # ---------------------------------------------------------------- whole numbers: what C leaves undefined is NumPy's
     # (the divisor is made harmless first: compilers move divisions out of branches)
     ("floor_divide", "i"): f"{H} T NAME(T a, T b) {{ T d = (b == 0) | (b == -1) ? 1 : b, q = a / d; "
@@ -125,3 +125,4 @@ HELPERS = {
     ("exp2", "c"): f"{H} T NAME(T a) {{ __real__ a *= (R)0.6931471805599453; __imag__ a *= (R)0.6931471805599453; "
                    "return @exp(a); }",
 }  # fmt: skip
+HELPERS = {(word, kind): text for (word, kinds), text in FOR_KINDS.items() for kind in kinds}

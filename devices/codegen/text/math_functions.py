@@ -89,11 +89,7 @@ class Functions:
         if kind == "f" and name in EXPONENTIALS and self.in_line:
             self.defined[f"{name}_{code(dtype)}"] = exponential(name, code(dtype))
             return f"{name}_{code(dtype)}"
-        found = HELPERS.get((name, kind)) or HELPERS.get((name, "biufc"))
-        if found is None and kind in "iu":
-            found = HELPERS.get((name, "iu"))
-        if found is None and kind in "iuf":
-            found = HELPERS.get((name, "iuf"))
+        found = HELPERS.get((name, kind))
         if found is not None:
             return self._helper(name, dtype, found)
         if kind == "f" and special_arity(name):
