@@ -1,34 +1,10 @@
-"""Ufuncs of C expressions: half precision is rounded as NumPy's, threads share one, a trace compiles none."""
+"""Ufuncs of C expressions: threads share one, a trace compiles none."""
 
 import threading
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 import polyad as pa
-
-
-@pa.elementwise(differentiable=False, c={"iu": "{0} + 1", "f": "{0} + 1"})
-def after(x, /):
-    """The next number, of the same dtype."""
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_half_precision_is_rounded_as_numpy_rounds(data):
-    x = data.draw(arrays.arrays(np.float16, (5,), elements=st.floats(width=16)))
-    y = after(x)
-    with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(y, x + np.float16(1), strict=True)
-
-
-def test_all_halves():
-    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(after(x), (x.astype("f4") + 1).astype("f2"), strict=True)
-
 
 SAME_NAME = """
 import polyad as pa

@@ -120,10 +120,3 @@ def test_masks_with_infinities():
     x = np.where(RNG.random((64, 300)) < 0.5, -np.inf, RNG.normal(size=(64, 300)))
     np.testing.assert_allclose(pa.jit(pa.softmax)(x), pa.softmax(x), rtol=1e-14)
     assert np.array_equal(pa.jit(pa.softmax)(x) == 0, np.isinf(x))
-
-
-def test_logaddexp_at_equal_and_infinite_arguments():
-    values = np.array([0.0, -0.0, 1.0, -1.0, 700.0, -700.0, np.inf, -np.inf, np.nan, 1e-20, 1e308, -1e308])
-    a, b = [v.reshape(-1) for v in np.meshgrid(values, values)]
-    for f, theirs in ((pa.logaddexp, np.logaddexp), (pa.logaddexp2, np.logaddexp2)):
-        np.testing.assert_allclose(pa.jit(lambda a, b, f=f: f(a, b))(a, b), theirs(a, b), rtol=4e-16, atol=1e-300)
