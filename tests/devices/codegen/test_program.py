@@ -148,40 +148,6 @@ def test_empty_and_small(shape):
     run(lambda x: [pa.sum(x), pa.prod(x, axis=0 if x.shape else None), pa.exp(x), pa.all(x > 0), pa.transpose(x)], x)
 
 
-@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)])
-@pytest.mark.parametrize("keepdims", [False, True])
-def test_reductions(axis, keepdims):
-    x = rng.normal(size=(5, 4, 7))
-    x[2, 1, 3] = np.nan
-    names = ("sum", "max", "min", "prod", "mean")
-    run(lambda x: [getattr(pa, n)(pa.sin(x), axis=axis, keepdims=keepdims) for n in names], x)
-    run(lambda x: [pa.any(x > 1, axis=axis), pa.all(x < 2, axis=axis), pa.sum(x > 0, axis=axis)], x)
-
-
-def test_long_sums_are_accurate():
-    """Blocks and pairs: the error is near that of NumPy's pairwise sum, far below that of one running sum."""
-    x = rng.uniform(0, 1, 10**6).astype(np.float32)
-    (found,) = run(lambda x: pa.sum(x), x, rtol=1e-6)
-    exact = x.astype(np.float64).sum()
-    assert abs(found - exact) <= 4 * max(abs(np.sum(x) - exact), np.spacing(np.float32(exact)))
-
-
-def test_gather_and_scatter():
-    x, i = rng.normal(size=(5, 4)), np.array([[0, -1], [2, 2]])
-    run(lambda x, i: [x[i], x[:, i], pa.take(x, i, axis=1), x[i, i], x[1], x[..., ::-2], x[i, :, None]], x, np.clip(i, -1, 3))
-    run(lambda x, i: [pa.at(x, i).add(1.0), pa.at(x, i[0]).set(x[:2] * 2), pa.at(x, (slice(1, 3),)).add(x[:2])], x, i)
-    run(lambda x, i: pa.grad(lambda x: pa.sum(pa.sin(x[i]) ** 2))(x), x, i)
-
-
-def test_an_index_out_of_range_is_the_operations_error():
-    x, i = rng.normal(size=5), np.array([0, 7])
-    call = pa.compile_program(pa.make_ir(lambda x, i: pa.sin(x[i]))(x, i), pa.devices.Device("cpu"))
-    assert call(x, np.array([0, -5])).__len__() == 1
-    for wrong in (np.array([0, 5]), np.array([-6, 0])):
-        with pytest.raises(IndexError, match="index"):
-            call(x, wrong)
-
-
 def test_what_has_no_c_runs_between(cpu):
     x = rng.normal(size=(4, 4)) + 4 * np.eye(4)
     f = lambda x: pa.sum(pa.sin(pa.linalg.inv(pa.exp(x * 0.1))) + pa.fft.fft(x).real)

@@ -142,46 +142,7 @@ def test_gradients_of_random_loops_and_choices(drawn):
 # ---------------------------------------------------------------------- loops of few numbers and of arrays
 
 
-def test_writes_in_place():
-    """A table that is filled from what is there already; the argument stays as it was."""
-    table = RNG.normal(size=200)
-    before = table.copy()
-    fill = lambda i, x: pa.at(x, i).set(x[i - 1] * 0.5 + x[i] * x[0])
-    run = compare(lambda x: pa.fori_loop(1, 200, fill, x), table)
-    np.testing.assert_array_equal(table, before)
-    np.testing.assert_array_equal(run(table)[0], run(table)[0])
-    compare(pa.grad(lambda x: pa.sum(pa.fori_loop(1, 200, fill, x) ** 2)), table)
-
-
-def test_reads_behind_a_write_see_what_was_there():
-    def step(i, state):
-        x, total = state
-        y = pa.at(x, i).set(total)
-        return y, total + x[i] + y[i]
-
-    compare(lambda x: pa.fori_loop(0, 50, step, (x, 0.5)), RNG.normal(size=50))
-
-    def through_another_shape(i, state):
-        x, total = state
-        square = pa.reshape(x, shape=(5, 10))
-        return pa.at(x, i).set(total), total + pa.sum(square[0]) * 0.01
-
-    compare(lambda x: pa.fori_loop(0, 50, through_another_shape, (x, 0.5)), RNG.normal(size=50))
-
-
 # ---------------------------------------------------------------------- choices and recursion
-
-
-@pytest.mark.parametrize("n", [1, 3, 40])
-def test_constants_that_are_one_number_are_arrays_where_memory_is_read(n):
-    m = np.full((n, n), 0.5)
-    f = lambda on, x: (
-        pa.cond(on, lambda: m @ x, lambda: x),
-        pa.scan(lambda c, row: (m @ c + row, pa.cumsum(row)), x, m)[1],
-        pa.while_loop(lambda c: pa.sum(c) > 1, lambda c: pa.reshape(m, (n * n,))[:n] * c, pa.abs(x)),
-    )
-    for on in (True, False):
-        compare(f, np.bool_(on), RNG.normal(size=n))
 
 
 @pa.jit

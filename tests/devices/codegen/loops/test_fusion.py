@@ -62,10 +62,3 @@ def test_rows_in_the_memory_of_others(f, most, dtype):
 def test_their_gradients(f):
     loss = lambda x: pa.sum(f(x) ** 2 * X)
     np.testing.assert_allclose(pa.jit(pa.grad(loss))(X), pa.grad(loss)(X), rtol=1e-11, atol=1e-14)
-
-
-@pytest.mark.parametrize("n", [513, 1000, 1024, 1536, 4100])
-def test_blocks_of_any_length(n):
-    x = RNG.normal(size=(40, n))
-    np.testing.assert_allclose(pa.jit(softened)(x), softened(x), rtol=1e-13)
-    np.testing.assert_allclose(pa.jit(lambda x: pa.sum(x * x))(x[0]), np.sum(x[0] ** 2), rtol=1e-14)
