@@ -11,8 +11,6 @@ FAULTY = """
 import os, signal, sys, threading, time
 import numpy as np
 fault, first = os.environ["FAULT"], os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "0"
-if fault == "earlier hook":
-    sys.excepthook = lambda kind, error, trace: print("earlier hook saw", kind.__name__, flush=True)
 if fault == "raise before world" and not first:
     raise ValueError("boom")
 if fault == "no mpi4py":
@@ -30,7 +28,7 @@ if fault == "label": w.allreduce(x, label="rows" if first else "columns")
 if fault == "pairs": w.exchange(x, None, 1 if first else None)
 if fault == "ragged": w.allgatherv(np.ones((2, 3) if first else (2, 4)))
 if fault == "extra" and first: w.allreduce(x)
-if fault in ("raise", "earlier hook"):
+if fault == "raise":
     if not first: raise ValueError("boom")
     w.allreduce(x)
 if fault == "raise while others compute":
@@ -145,12 +143,6 @@ def test_of_three_ranks_the_absent_one_is_named_once(mpirun):
     job = mpirun(FAULTY, 3, timeout=20, env={"FAULT": "one of three", "POLYAD_DEADLINE": "1"}, expect_success=False)
     assert "collective 2: rank 1 did not arrive within 1 s\n  rank 1 has left collective 1" in job.stderr, str(job)
     assert job.stderr.count(TRACEBACK) == 1, str(job)
-
-
-def test_an_earlier_excepthook_is_called(mpirun):
-    job = mpirun(FAULTY, 2, timeout=20, env={"FAULT": "earlier hook"}, expect_success=False, fresh=True)
-    assert job.stdout.count("earlier hook saw ValueError") == 1, str(job)
-    assert "[rank 1/2] ValueError: boom" in job.stderr, str(job)
 
 
 def test_n_worlds_of_one_rank_are_refused(mpirun):
