@@ -1,7 +1,7 @@
 """Bug reports of other libraries, retold, with the right values; the ids are the rows of that collection.
 
 Rows about single operations and layers lie with their tests: B2, B4, C10 and C30 in dsl/ops, E10 and E12 in
-dsl/arrays/test_diagonal.py, F6 and F10 in dsl/layers/test_vmap.py, D14 and G26 in test_cards_of_users.py.
+dsl/arrays/test_diagonal.py, F6 and F10 in dsl/layers/test_vmap.py, D14 and G26 in rules/test_from_cards.py.
 """
 
 import numpy as np

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.dsl.mutation_checks import debug_mutation
 
 close = np.testing.assert_allclose
 
@@ -129,58 +128,6 @@ def test_gradients_of_concatenate(axis):
     close(found[1], parts[1], rtol=1e-6)
     assert found[1].dtype == np.float32
     close(found[2], parts[3])
-
-
-def test_a_card_with_one_rule_for_all_arrays():
-    @pa.opaque(sequence=True, kernel=None)
-    def weighted(arrays, /):
-        """Σ k x[k] + x[0]²"""
-
-    weighted.method(_weighted_kernel)
-
-    @weighted.rule("vjp_all")
-    def weighted_vjp(ct, y, *xs):
-        return [pa.multiply(ct, k + (2 * xs[0] if k == 0 else 0.0)) for k in range(len(xs))]
-
-    xs = [random(3, seed=k) for k in range(4)]
-    f = lambda *xs: weighted(list(xs))
-    close(pa.grad(lambda xs: pa.sum(weighted(xs)))(xs), [2 * xs[0], np.ones(3), 2 * np.ones(3), 3 * np.ones(3)])
-    pa.check_grads(f, tuple(xs), order=2)
-    dxs = tuple(random(3, seed=k + 9) for k in range(4))
-    close(pa.jvp(f, tuple(xs), dxs)[1], 2 * xs[0] * dxs[0] + dxs[1] + 2 * dxs[2] + 3 * dxs[3])
-    with debug_mutation():
-        pull = pa.vjp(f, *xs)[1]
-        xs[0][0] += 1.0
-        with pytest.raises(pa.MutationError, match="weighted"):
-            pull(np.ones(3))
-    weighted.rule("vjp_all")(lambda ct, y, *xs: [ct])
-    with pytest.raises(pa.MissingRuleError, match=r"weighted: its rule vjp_all returned 1 cotangent\(s\) for 4"):
-        pa.grad(lambda xs: pa.sum(weighted(xs)))(xs)
-
-
-def _weighted_kernel(*xs: pa.HostArray):
-    return sum(k * x for k, x in enumerate(xs)) + xs[0] ** 2
-
-
-def test_a_sequence_with_a_forward_rule_only_is_transposed_once():
-    calls = []
-
-    @pa.opaque(sequence=True, kernel=None)
-    def chained(arrays, /):
-        """Σ k x[k] + x[0]²"""
-
-    chained.method(_weighted_kernel)
-
-    @chained.rule("jvp")
-    def chained_jvp(dxs, y, *xs):
-        calls.append(len(xs))
-        parts = [k * dx for k, dx in enumerate(dxs) if dx is not None and k]
-        return sum(parts) + (0.0 if dxs[0] is None else 2 * xs[0] * dxs[0])
-
-    xs = [random(3, seed=k) for k in range(5)]
-    close(pa.grad(lambda xs: pa.sum(chained(xs)))(xs), [2 * xs[0], *[np.full(3, float(k)) for k in range(1, 5)]])
-    assert calls == [5]
-    close(pa.grad(lambda x: pa.sum(chained([xs[0], xs[1], x])))(xs[2]), np.full(3, 2.0))
 
 
 # ---------------------------------------------------------------------- results of their own

@@ -189,31 +189,6 @@ def test_vectors_alone():
         pa.grad(weighted(lambda x: linalg.svd(x).U))(EYE)
 
 
-def test_what_is_done_with_unread_results():
-    """Values that wait for being read are like others: returned, written to, in control flow, in programs."""
-    x = np.diag([1.0, 2.0, 3.0])
-    d = np.arange(9.0).reshape(3, 3)
-    d += d.T
-    w, v = pa.jvp(lambda x: linalg.eigh(x), (x,), (d,))[1]
-    np.testing.assert_allclose(w, np.diag(d))
-
-    def written(x):
-        w, v = linalg.eigh(x)
-        w[0] = 5.0
-        v *= 2.0
-        return w, v
-
-    dw, dv = pa.jvp(written, (x,), (d,))[1]
-    np.testing.assert_allclose(dw, [0, *np.diag(d)[1:]])
-    np.testing.assert_allclose(dv, 2 * v)
-    branch = lambda x: (lambda w, v: pa.cond(w[0] > 0, lambda w, v: v * w, lambda w, v: v, w, v))(*linalg.eigh(x))
-    loop = lambda x: (lambda w, v: pa.fori_loop(0, 2, lambda i, c: (c[0], c[1] * c[0]), (w, v))[1])(*linalg.eigh(x))
-    np.testing.assert_allclose(pa.jvp(branch, (x,), (d,))[1], v * np.diag(x) + np.diag(np.diag(d)), atol=1e-12)
-    np.testing.assert_allclose(pa.jvp(loop, (x,), (d,))[1], pa.jvp(pa.jit(loop), (x,), (d,))[1], atol=1e-12)
-    with pytest.warns(pa.ConventionWarning, match="eigh: a derivative"):
-        pa.jvp(lambda x: linalg.eigh(x), (EYE,), (d,))
-
-
 def test_ties_in_programs():
     """As of slopes: a program says nothing, and raises where it was traced under the switch."""
     with warnings.catch_warnings():

@@ -2,29 +2,14 @@
 
 import numpy as np
 import pytest
+from declaring import kernel
 
 import polyad as pa
-from polyad.testing import check_rule
 
 close = np.testing.assert_allclose
 
 
 pytestmark = [pytest.mark.usefixtures("forget_declared"), pytest.mark.quick]
-
-
-def kernel(op, function):
-    """A method for NumPy arrays and numbers, by the number of arrays."""
-    if op.generic.arity == 1:
-
-        def method(x: pa.HostArray, /, **params):
-            return function(x, **params)
-    else:
-
-        def method(x: pa.HostArray, y: pa.HostArray, /, **params):
-            return function(x, y, **params)
-
-    op.method(method)
-    return op
 
 
 X, Y = np.array([0.3, 1.2, 2.0]), np.array([1.5, 0.4, 0.7])
@@ -116,14 +101,6 @@ def test_jvp_only():
     everywhere(op, softplus, X)
     for d in (pa.grad, pa.derivative):
         close(pa.grad(d(d(op)))(0.3), (lambda s: s * (1 - s) * (1 - 2 * s))(logistic(0.3)))
-
-
-def test_vjp_only():
-    op = declare_softplus()
-    op.rule("vjp")([lambda ct, y, x: ct * logistic(x)])
-    everywhere(op, softplus, X)
-    for d in (pa.grad, pa.derivative):
-        close(pa.derivative(d(d(op)))(0.3), (lambda s: s * (1 - s) * (1 - 2 * s))(logistic(0.3)))
 
 
 @pytest.mark.parametrize("rule", ["jvp", "vjp"])
@@ -307,79 +284,6 @@ def test_missing_rules(declare):
     with pytest.raises(pa.MissingRuleError, match=advice):
         pa.grad(lambda x: pa.sum(op(x)))(X)
     assert pa.grad(lambda x: x * op(2.0))(1.0) == np.sin(2.0)  # on constants it needs none
-
-
-def backwards(declare, jvp=None):
-    """An operation that is linear and knows of its tangents that it is itself applied to them."""
-
-    @declare(kernel=None)
-    def backwards(x, /):
-        """The last axis backwards."""
-
-    op = kernel(backwards, lambda x: x[..., ::-1])
-    op.rule("shape")(lambda x: x)
-    if jvp:
-        op.rule("jvp")(lambda dxs, y, x: jvp(op, dxs[0]))
-    return op
-
-
-TRANSPOSING = {
-    "grad": lambda f, x: pa.grad(lambda x: pa.sum(f(x) ** 2))(x),
-    "grad of jit": lambda f, x: pa.grad(lambda x: pa.sum(pa.jit(f)(x) ** 2))(x),
-    "jit of grad": lambda f, x: pa.jit(pa.grad(lambda x: pa.sum(f(x) ** 2)))(x),
-    "grad of a program": lambda f, x: pa.grad(pa.make_ir(lambda x: pa.sum(f(x) ** 2))(x))(x),
-    "hessian": lambda f, x: pa.hessian(lambda x: pa.sum(f(x) ** 2))(x),
-    "over forward": lambda f, x: pa.grad(lambda x: pa.sum(pa.jvp(f, (x,), (x,))[1]))(x),
-    "lanes": lambda f, x: pa.vmap(pa.grad(lambda x: pa.sum(f(x))))(np.stack([x, x])),
-    "transpose": lambda f, x: pa.linear_transpose(f, x)(x),
-    "twice": lambda f, x: pa.linear_transpose(lambda c: pa.linear_transpose(f, x)(c)[0], x)(x),
-    "of the linear part": lambda f, x: pa.linear_transpose(pa.linearize(f, x)[1], x)(x),
-    "checkpoint": lambda f, x: pa.grad(lambda x: pa.sum(pa.checkpoint(f)(x)))(x),
-}
-
-
-@pytest.mark.filterwarnings("ignore::polyad.PerformanceWarning")
-@pytest.mark.parametrize("way", TRANSPOSING)
-def test_an_operation_whose_derivative_is_itself_has_no_transpose(way):
-    linear = backwards(pa.linear)
-    opaque = backwards(pa.opaque, lambda op, dx: op(dx))
-    there = backwards(pa.opaque, lambda op, dx: back(dx))
-    back = backwards(pa.opaque, lambda op, dx: there(dx))
-    for op, rule in ((linear, "transpose"), (opaque, "vjp"), (there, "vjp")):
-        close(pa.jvp(op, (X,), (Y,))[1], Y[::-1])
-        advice = rf"backwards has no reverse derivative.*add backwards\.rule\('{rule}'\)\(\[…\]\).*\(ct, y, x\)"
-        with pytest.raises(pa.MissingRuleError, match=advice):
-            TRANSPOSING[way](op, X)
-        op.rule(rule)([lambda ct, y, x, op=op: op(ct)])
-        TRANSPOSING[way](op, X)
-    close(pa.grad(lambda x: pa.sum(linear(x) ** 2))(X), 2 * X)
-
-
-def test_a_product_without_transposes():
-    @pa.bilinear(kernel=None)
-    def product(x, y, /):
-        """x y"""
-
-    op = kernel(product, np.multiply)
-    op.rule("shape")(lambda x, y: x)
-    with pytest.raises(pa.MissingRuleError, match=r"product has no reverse derivative.*product\.rule\('transpose'\)"):
-        pa.grad(lambda x: pa.sum(op(x, x)))(X)
-
-
-def test_the_error_of_a_missing_transpose_in_check_rule():
-    with pytest.raises(AssertionError, match=r"reverse mode: MissingRuleError: backwards has no reverse derivative"):
-        check_rule(backwards(pa.linear), X)
-
-
-def test_an_operation_may_be_its_own_derivative_for_other_parameters():
-    @pa.opaque(kernel=None)
-    def doubled(x, /, times=0):
-        """x doubled that often"""
-
-    op = kernel(doubled, lambda x, times=0: x * 2.0**times)
-    op.rule("shape")(lambda x, times=0: x)
-    op.rule("jvp")(lambda dxs, y, x, times=0: 2 * op(dxs[0], times=times - 1) if times else dxs[0])
-    close(pa.grad(lambda x: pa.sum(op(x, times=12)))(X), np.full(3, 4096.0))
 
 
 def test_too_few_entries():
