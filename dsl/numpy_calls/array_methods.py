@@ -15,9 +15,8 @@ from ..card import operations
 from ..ops import shape as shapes
 from ..ops.compare import equal, isfinite, logical_and
 from ..ops.complex import astype
-from ..ops.create import asarray
 from .assignment import setitem
-from .in_place import within
+from .in_place import positions, within
 from .views import flat
 
 OF_MEMORY = {  # methods of arrays about their memory -> what to write instead
@@ -92,8 +91,8 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     """np.take."""
     if mode != "raise":
         n = shapes.size_of(a) if axis is None else shape_of(a)[axis]
-        indices = within(asarray(indices), n, mode)
-    return operations["take"](a, asarray(indices) if isa(indices, (list, tuple)) else indices, axis=axis)
+        indices = within(positions(indices), n, mode)
+    return operations["take"](a, positions(indices) if isa(indices, (list, tuple)) else indices, axis=axis)
 
 
 def _copy(self, order="C"):

@@ -30,10 +30,16 @@ def fill(self, value):
 
 def put(self, indices, values, mode="raise"):
     """Write values at positions of the flattened array, repeating them if they are too few."""
-    indices, values = within(asarray(indices), size_of(self), mode), asarray(values)
+    indices, values = within(positions(indices), size_of(self), mode), asarray(values)
     flat = reshape(self, shape=(size_of(self),)).copy()
     setitem(flat, reshape(indices, shape=(size_of(indices),)), repeated(values, size_of(indices)))
     update(self, reshape(flat, shape=shape_of(self)), "put")
+
+
+def positions(indices):
+    """Indices as an array; a list without any is one of whole numbers."""
+    none = isinstance(indices, (list, tuple)) and not indices
+    return asarray(indices, dtype=np.dtype(np.intp) if none else None)
 
 
 def within(indices, n, mode):

@@ -74,13 +74,3 @@ def test_real_if_close():
     np.testing.assert_allclose(gradient, 2 * A)
     with pytest.raises(pa.ConcreteValueError):
         pa.make_ir(pa.real_if_close)(z)
-
-
-@pytest.mark.parametrize("split", [np.split, np.array_split, np.hsplit, np.vsplit])
-def test_parts_are_a_list_as_numpys(split):
-    f = lambda x: split(x, 2)
-    y, _ = pa.vjp(f, np.ones((2, 2)))
-    assert type(y) is type(f(np.ones((2, 2)))) is list
-    pa.check_grads(f, (np.ones((2, 2)),))
-    along = lambda x: np.split(x, [1], 1) + np.split(x, indices_or_sections=[1], axis=-1)
-    assert pa.tree.structure(pa.vjp(along, np.ones((2, 2)))[0]) == pa.tree.structure(along(np.ones((2, 2))))
