@@ -6,7 +6,7 @@ from ...dispatch import snapshot
 from ...dsl import with_slopes_of
 from ...dsl.debug.conventions import deferred
 from ...dsl.roots import Root, equal, root_of
-from .nodes import Joint
+from .nodes import Joint, Selection
 
 
 def keeping_roots(cls, generic, whose, make):
@@ -58,7 +58,7 @@ def same_rule(a, b):
         return a.func is b.func and equal(a.args, b.args) and equal(a.keywords, b.keywords)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same_rule, a, b))
-    return isinstance(a, Joint) and same_rule(a.rule, b.rule)
+    return isinstance(a, (Joint, Selection)) and same_rule(a.rule, b.rule)
 
 
 def same_node(tape, i, j, alike):
@@ -74,4 +74,7 @@ def same_node(tape, i, j, alike):
         return False
     if not all([same_node(tape, p, q, alike) for p, q in zip(parents, others, strict=True)]):
         return False
+    if isinstance(f, Selection):  # whose first argument is on the tape, and whose parameters stand beside the others
+        (xs, params), (ys, its) = xs, ys
+        return equal(params, its) and all(map(alike, xs[1:], ys[1:]))
     return len(xs) == len(parents) or all(map(alike, xs, ys))  # all that it was made of is on the tape, or equal
