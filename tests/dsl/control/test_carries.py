@@ -1,17 +1,10 @@
 """What loops carry: Python numbers follow the dtypes beside them, and no step leaves all as it is."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from ways import eagerly, forms, shown, traced
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("ways", Path(__file__).with_name("ways.py"))
-ways = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(ways)
-eagerly, traced, forms, shown = ways.eagerly, ways.traced, ways.forms, ways.shown
 
 close = np.testing.assert_allclose
 

@@ -1,18 +1,11 @@
 """Control flow: what is an error, what happens once, and other transformations."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from ways import forms
 
 import polyad as pa
 from polyad.dsl.ir.programs import check
-
-_spec = importlib.util.spec_from_file_location("ways", Path(__file__).with_name("ways.py"))
-ways = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(ways)
-forms = ways.forms
 
 close = np.testing.assert_allclose
 

@@ -1,18 +1,11 @@
 """Programs with control flow: their pictures, and what is found wrong in the programs within."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from network import XS, W, loss
 
 import polyad as pa
 from polyad.dsl.ir.programs import Equation, Var, check
-
-_spec = importlib.util.spec_from_file_location("network", Path(__file__).parents[1] / "ir/network.py")
-network = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(network)
-W, XS, loss = network.W, network.XS, network.loss
 
 
 def test_picture_and_equations_of_programs_within():

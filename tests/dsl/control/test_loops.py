@@ -1,17 +1,10 @@
 """Loops: in lanes of different numbers of steps, and of trees."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from ways import eagerly, traced
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("ways", Path(__file__).with_name("ways.py"))
-ways = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(ways)
-eagerly, traced = ways.eagerly, ways.traced
 
 close = np.testing.assert_allclose
 

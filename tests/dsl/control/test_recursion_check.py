@@ -1,17 +1,10 @@
 """Recursion in a trace is named; functions made by the same code are not taken for it."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from ways import traced
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("ways", Path(__file__).with_name("ways.py"))
-ways = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(ways)
-traced = ways.traced
 
 close = np.testing.assert_allclose
 

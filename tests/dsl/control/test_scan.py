@@ -1,16 +1,9 @@
 """Scans: slopes by their inputs, results that nobody uses, a carry of nothing."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
+from ways import forms
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("ways", Path(__file__).with_name("ways.py"))
-ways = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(ways)
-forms = ways.forms
 
 close = np.testing.assert_allclose
 

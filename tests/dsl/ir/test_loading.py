@@ -1,20 +1,14 @@
 """Damaged files of programs: each is a named error or a program that is consistent."""
 
-import importlib.util
 import io
 import json
 import random
-from pathlib import Path
 
 import pytest
+from network import XS, W, loss, reloaded
 
 import polyad as pa
 from polyad.dsl.ir.programs import Program, check
-
-_spec = importlib.util.spec_from_file_location("network", Path(__file__).with_name("network.py"))
-network = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(network)
-W, XS, loss, reloaded = network.W, network.XS, network.loss, network.reloaded
 
 
 def parts():

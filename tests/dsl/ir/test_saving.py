@@ -1,21 +1,15 @@
 """Programs in files: what is read again computes the same, elsewhere too, and what a file cannot hold is named."""
 
-import importlib.util
 import io
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from network import XS, W, loss, reloaded, transforms
 
 import polyad as pa
 from polyad.dsl.ir.programs import Program
-
-_spec = importlib.util.spec_from_file_location("network", Path(__file__).with_name("network.py"))
-network = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(network)
-W, XS, loss, reloaded, transforms = network.W, network.XS, network.loss, network.reloaded, network.transforms
 
 close = np.testing.assert_allclose
 

@@ -1,24 +1,10 @@
 """Programs with control flow in print and as source code, which runs and can be transformed again."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
+from network import XS, W, loss, reloaded, runs, transforms
 
 import polyad as pa
 from polyad.dsl.ir.programs import check
-
-_spec = importlib.util.spec_from_file_location("network", Path(__file__).with_name("network.py"))
-network = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(network)
-W, XS, loss, runs, reloaded, transforms = (
-    network.W,
-    network.XS,
-    network.loss,
-    network.runs,
-    network.reloaded,
-    network.transforms,
-)
 
 close = np.testing.assert_allclose
 

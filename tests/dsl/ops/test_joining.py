@@ -1,19 +1,12 @@
 """Parts, stacks and blocks: NumPy's values, plain and followed, of arrays and of numbers."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from like_numpy import check, int_arrays, same
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("like_numpy", Path(__file__).with_name("like_numpy.py"))
-like_numpy = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(like_numpy)
-int_arrays, same, check = like_numpy.int_arrays, like_numpy.same, like_numpy.check
 
 pytestmark = pytest.mark.quick
 

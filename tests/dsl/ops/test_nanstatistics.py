@@ -1,18 +1,11 @@
 """Statistics of what is a number: NumPy's values, no derivative through gaps, nothing but gaps."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statistics_samples import check, choose_axis, gappy, numbers
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("samples", Path(__file__).with_name("samples.py"))
-samples = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(samples)
-numbers, gappy, choose_axis, check = samples.numbers, samples.gappy, samples.choose_axis, samples.check
 
 
 @settings(max_examples=40)

@@ -1,21 +1,14 @@
 """Quantiles by each of NumPy's methods, and where their derivatives go."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statistics_samples import check, choose_axis, gappy, numbers
 
 import polyad as pa
 from polyad.dsl.ops.order_statistics import QUANTILE_METHODS
 from polyad.testing import check_rule
-
-_spec = importlib.util.spec_from_file_location("samples", Path(__file__).with_name("samples.py"))
-samples = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(samples)
-numbers, gappy, choose_axis, check = samples.numbers, samples.gappy, samples.choose_axis, samples.check
 
 
 @settings(max_examples=60)

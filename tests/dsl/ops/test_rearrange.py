@@ -1,19 +1,12 @@
 """Flips, turns, rolls, repetitions, triangles, diagonals, and all that moves elements: against NumPy itself."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from like_numpy import check, int_arrays
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("like_numpy", Path(__file__).with_name("like_numpy.py"))
-like_numpy = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(like_numpy)
-shapes, int_arrays, check = like_numpy.shapes, like_numpy.int_arrays, like_numpy.check
 
 pytestmark = pytest.mark.quick
 

@@ -1,19 +1,12 @@
 """Spread, averages, covariances: against NumPy, and where they are singular or not numbers."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statistics_samples import check, choose_axis, numbers
 
 import polyad as pa
-
-_spec = importlib.util.spec_from_file_location("samples", Path(__file__).with_name("samples.py"))
-samples = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(samples)
-numbers, choose_axis, check = samples.numbers, samples.choose_axis, samples.check
 
 
 @settings(max_examples=40)
