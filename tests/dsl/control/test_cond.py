@@ -11,19 +11,6 @@ close = np.testing.assert_allclose
 x64, x32 = np.arange(3.0), np.arange(3, dtype=np.float32)
 
 
-@pytest.mark.parametrize(("f", "text"), [
-    (lambda x: pa.cond(x[0] > 0, lambda: (x, x), lambda: x), "cond: its functions return different structures: * and (*, *)"),
-    (lambda x: pa.cond(x[0] > 0, lambda: x, lambda: pa.astype(x, np.float32)),
-     "cond: its functions return float32[3] and float64[3] for the result itself; shapes and dtypes must agree"),
-    (lambda x: pa.cond(x[0] > 0, lambda: {"a": x}, lambda: {"a": 1.0}), "and a number (float) for the result['a']"),
-    (lambda x: pa.switch(pa.astype(x[0], int), [lambda: 1, lambda: 2.5, lambda: pa.astype(x[0], int)]), "a number (float)"),
-])  # fmt: skip
-def test_branches_that_differ(f, text):
-    with pytest.raises(pa.StructureError) as info:
-        pa.make_ir(f)(x64)
-    assert text in str(info.value), info.value
-
-
 @pytest.mark.parametrize("form", [eagerly, traced])
 def test_numbers_of_branches(form):
     assert shown(form(lambda x: x * pa.cond(x[0] > 0, lambda: 1, lambda: 2.5))(x32)) == (np.float32, [0, 2.5, 5])
