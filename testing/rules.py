@@ -37,8 +37,7 @@ def check_rule(op, *args, **params):
         check_forward(op, args, params)
         check_reverse(op, args, params)
         check_second_order(op, args, params)
-        for size in (3, 0):
-            check_lanes(op, [_shifted(args, k) for k in range(3)], params, size)
+        check_lanes(op, [_shifted(args, k) for k in range(3)], params)
         check_trace(op, args, params)
         if op.card.c is not None and library_name(op) is None:
             check_c(op, args, params)
@@ -149,23 +148,24 @@ def check_second_order(op, args, params):
             check_grads(f, xs, order=2, rtol=2e-4, atol=1e-5)
 
 
-def check_lanes(op, lanes, params, size=None):
+def check_lanes(op, lanes, params, sizes=None):
     """`vmap` against a loop, each subset of the arrays mapped that matters: all of them, and one at a time.
 
-    lanes: list of arguments, one per lane. size: how many lanes to use (0 is a case of its own).
+    lanes: list of arguments, one per lane. sizes: how many lanes to use, by default all, and 0, which is a case of its own.
     """
     rows, call = [flat(op, args) for args in lanes], op.generic.spread
     arrays = [i for i, x in enumerate(rows[0]) if isa(x, (np.ndarray, np.generic))]
-    size = len(rows) if size is None else size
+    columns = {i: np.stack([row[i] for row in rows]) for i in arrays}
     for mapped in sorted({tuple(arrays), *[(i,) for i in arrays]}):
-        with naming(f"{size} lanes of arguments {', '.join(map(str, mapped))}"):
-            each = [[row[i] if i in mapped else rows[0][i] for i in range(len(rows[0]))] for row in rows]
-            loop = tree.map(lambda *ys: np.stack(ys)[:size], *[call(*lane, **params) for lane in each])
-            column = lambda i: np.stack([row[i] for row in rows])[:size]
-            batch = [column(i) if i in mapped else x for i, x in enumerate(rows[0])]
-            in_axes = tuple(0 if i in mapped else None for i in range(len(batch)))
-            found = vmap(lambda *xs: call(*xs, **params), in_axes=in_axes)(*batch)
-            agree(found, loop, exact=True)
+        each = [[row[i] if i in mapped else x for i, x in enumerate(rows[0])] for row in rows]
+        results = [call(*lane, **params) for lane in each]
+        in_axes = tuple(0 if i in mapped else None for i in range(len(rows[0])))
+        for size in (len(rows), 0) if sizes is None else sizes:
+            with naming(f"{size} lanes of arguments {', '.join(map(str, mapped))}"):
+                loop = tree.map(lambda *ys, size=size: np.stack(ys)[:size], *results)
+                batch = [columns[i][:size] if i in mapped else x for i, x in enumerate(rows[0])]
+                found = vmap(lambda *xs: call(*xs, **params), in_axes=in_axes)(*batch)
+                agree(found, loop, exact=True)
 
 
 def check_trace(op, args, params):

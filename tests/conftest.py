@@ -54,6 +54,26 @@ def calls():
     return count
 
 
+@pytest.fixture
+def each():
+    """each(cases, check): check(*arguments) for each name and arguments of a dict, and at the end all that went wrong. For
+    many short checks: a test by itself takes pytest some milliseconds."""
+
+    def run(cases, check):
+        assert cases, "there is nothing to check"
+        errors = []
+        for name, arguments in cases.items():
+            try:
+                check(*arguments)
+            except Exception as error:
+                error.add_note(f"in {name}")
+                errors.append(error)
+        if errors:
+            raise ExceptionGroup(f"{len(errors)} of {len(cases)} fail: {', '.join(e.__notes__[-1] for e in errors)}", errors)
+
+    return run
+
+
 @pytest.fixture(autouse=True)
 def arrays_stay_as_they_are():
     """Derivatives check that the arrays they keep do not change."""

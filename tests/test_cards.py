@@ -7,17 +7,16 @@ import pytest
 from polyad import testing
 from polyad.dsl import operations
 
-
-def all_cases():
-    for name, op in operations.items():
-        for i, make in enumerate(op.card.samples):
-            yield pytest.param(op, make, id=f"{name}-{i}")
-
-
-cases = list(all_cases())
-each_case = pytest.mark.parametrize(("op", "make"), cases)
-smooth_cases = [case for case in cases if case.values[0].card.differentiable]
-each_smooth_case = pytest.mark.parametrize(("op", "make"), smooth_cases)
+CHECKS = {
+    "kernel": testing.check_kernel,
+    "shape": testing.check_shape,
+    "forward": testing.check_forward,
+    "reverse": testing.check_reverse,
+    "second order": testing.check_second_order,
+    "lanes": lambda op, args, params, lanes: testing.check_lanes(op, lanes, params),
+    "trace": testing.check_trace,
+}
+sampled = [pytest.param(op, id=name) for name, op in operations.items() if op.card.samples]
 
 
 def draw(make, seed=7):
@@ -25,37 +24,10 @@ def draw(make, seed=7):
     return make(np.random.default_rng(seed))
 
 
-@each_case
-def test_kernel_is_numpys(op, make):
-    testing.check_kernel(op, *draw(make))
+@pytest.mark.parametrize("op", sampled)
+def test_rules_at_each_sample(op, each):
+    def check(what, make):
+        lanes = [[draw(make, seed)[0] for seed in (7, 8, 9)]] if what == "lanes" else []
+        CHECKS[what](op, *draw(make), *lanes)
 
-
-@each_case
-def test_shape_rule_is_the_results(op, make):
-    testing.check_shape(op, *draw(make))
-
-
-@each_smooth_case
-def test_forward_against_finite_differences(op, make):
-    testing.check_forward(op, *draw(make))
-
-
-@each_smooth_case
-def test_reverse_is_the_transpose_of_forward(op, make):
-    testing.check_reverse(op, *draw(make))
-
-
-@each_smooth_case
-def test_second_order(op, make):
-    testing.check_second_order(op, *draw(make))
-
-
-@pytest.mark.parametrize("size", [3, 0])
-@each_case
-def test_lanes_against_a_loop(op, make, size):
-    testing.check_lanes(op, [draw(make, seed)[0] for seed in (7, 8, 9)], draw(make)[1], size)
-
-
-@each_case
-def test_traced_program_runs_like_eager(op, make):
-    testing.check_trace(op, *draw(make))
+    each({f"{what} at sample {i}": (what, make) for i, make in enumerate(op.card.samples) for what in CHECKS}, check)

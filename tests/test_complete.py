@@ -5,7 +5,6 @@ import re
 from functools import reduce
 
 import numpy as np
-import pytest
 
 import polyad as pa
 from polyad.ad.rules.from_cards import jvp_rule, vjp_rule
@@ -19,7 +18,9 @@ def internal(op):
     return op.card.collective or op.card.spelled or "neutral" in op.card.rules
 
 
-each_card = pytest.mark.parametrize("op", list(operations.values()), ids=list(operations))
+def each_card(check):
+    """A test that makes the check for every card."""
+    return lambda each: each({name: (op,) for name, op in operations.items()}, check)
 
 
 def excused(card, rule):
@@ -90,12 +91,9 @@ def test_no_ambiguities():
     assert not pa.ambiguities(pa)  # of polyad alone: other tests declare types of their own
 
 
-@pytest.mark.parametrize("name", pa.__all__)
-def test_public_names_have_docstrings(name):
-    value = getattr(pa, name)
-    if value is None or isinstance(value, (str, int, float)) or name == "NoTangent" or inspect.ismodule(value):
-        return
-    assert inspect.getdoc(value), f"polyad.{name} has no docstring"
+def test_public_names_have_docstrings():
+    lacking = {name for name in pa.__all__ if not inspect.getdoc(getattr(pa, name))}
+    assert lacking <= {"newaxis"}  # None, whose text is Python's
 
 
 def test_every_generic_function_of_ours_has_a_docstring():
