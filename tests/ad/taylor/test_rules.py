@@ -12,11 +12,11 @@ from polyad.testing.comparing import random_like
 close = np.testing.assert_allclose
 
 
-def smooth_samples():
-    for name, op in operations.items():
-        if op.card.differentiable and not op.card.no_rule.get("jvp"):
-            for i, make in enumerate(op.card.samples):
-                yield pytest.param(op, make, id=f"{name}-{i}")
+SMOOTH = [
+    pytest.param(op, id=name)
+    for name, op in operations.items()
+    if op.card.samples and op.card.differentiable and not op.card.no_rule.get("jvp")
+]
 
 
 def inexact(x):
@@ -56,8 +56,12 @@ def nested(f, point, series, order):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(("op", "make"), list(smooth_samples()))
-def test_every_operation(op, make):
+@pytest.mark.parametrize("op", SMOOTH)
+def test_every_operation(op, each):
+    each({f"sample {i}": (op, make) for i, make in enumerate(op.card.samples)}, like_nested_forward_mode)
+
+
+def like_nested_forward_mode(op, make):
     order = 3
     f, point, series = curve_through(op, make, order)
     if not point:
