@@ -25,7 +25,8 @@ def agree(found, expected, rtol=1e-12, atol=1e-14, exact=False):
     for x, y in pairs:
         if exact and (np.shape(x) != np.shape(y) or aval_of(x) != aval_of(y)):
             raise AssertionError(f"{aval_of(x)} instead of {aval_of(y)}")
-        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
+        if not (type(x) is type(y) and isa(x, (np.ndarray, np.generic)) and np.array_equal(x, y)):  # which takes a tenth
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
 
 
 def raises(kind, f, x):

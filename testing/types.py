@@ -3,6 +3,8 @@
 import copy
 import pickle
 import warnings
+from collections import Counter
+from functools import cache
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from ..dsl.avals import aval_of
 from ..dsl.axes import Stacked
 from ..dsl.layers.batch_axes import stacked_tree
 from .comparing import agree, inexact, naming, raises, random_like
+
+OF_A_FAMILY = 4  # operations whose second order is checked of those that one method serves
 
 
 def check_array_type(make, *, dense=None, calls=(), others=(), refuses=(), seed=0):
@@ -39,7 +43,8 @@ def check_array_type(make, *, dense=None, calls=(), others=(), refuses=(), seed=
 
 
 class _TypeCheck:
-    """The checks of one array type. A call is (name, function of an instance, reference of it, differentiable)."""
+    """The checks of one array type. A call is (name, function of an instance, reference of it, kind: what it shares with
+    others that are differentiated alike, None if it is not differentiable)."""
 
     def __init__(self, cls, make, dense, others, refuses, seed):
         self.cls, self.as_dense = cls, dense or (lambda x: x.dense())
@@ -51,6 +56,8 @@ class _TypeCheck:
         partner = self.rng.integers(1, 9, np.shape(plain)) if plain.dtype.kind in "iu" else random_like(self.rng, plain)
         self.partners = [2.0, partner, self.second, *others]
         dtypes = [leaf.dtype for leaf in tree.leaves(self.x) if inexact(leaf)]
+        self.curved = Counter()  # how many calls of a kind had their second order checked
+        self.varied, self.held = cache(varied), remembered(self.plain)
         self.inexact, self.precise = bool(dtypes), all(np.finfo(dtype).eps < 1e-12 for dtype in dtypes)
 
     def dense(self, a):
@@ -64,15 +71,18 @@ class _TypeCheck:
         self.check_parts()
         self.check_dense()
         self.check_batch_axes()
-        calls = [(f"calls[{i}]", f, lambda x, f=f: f(self.plain(x)), True) for i, f in enumerate(calls)]
-        for name, f, reference, differentiable in [*self.registered(self.x), *calls]:
+        calls = [(f"calls[{i}]", f, lambda x, f=f: f(self.plain(x)), f"calls[{i}]") for i, f in enumerate(calls)]
+        for name, f, reference, kind in [*self.registered(self.x), *calls]:
             with naming(name):
-                expected = self.check_value(f, reference, self.x)
+                found, expected = self.check_value(f, reference, self.x)
                 if expected is not None and np.all(np.isfinite(expected)):
-                    self.check_trace(f)
+                    self.check_trace(f, found)
                     self.check_lanes(f, reference)
-                    if differentiable and self.inexact and self.precise and expected.dtype.kind == "f":
+                    if kind and self.inexact and self.precise and expected.dtype.kind == "f":
                         self.check_derivatives(f, np.shape(expected))
+                        if self.curved[kind] < OF_A_FAMILY:
+                            self.check_second_order(f, np.shape(expected))
+                        self.curved[kind] += 1
         for batch in self.batches():
             for name, f, reference, _ in self.registered(batch):
                 with naming(f"a batch of instances: {name}"):
@@ -126,7 +136,7 @@ class _TypeCheck:
                         for params in parameters(generic, x):
                             call = self.call_of(op, args, params, x, method)
                             found[call[0]] = call
-                        for params in varied(generic) if x.ndim else ():
+                        for params in self.varied(generic) if x.ndim else ():
                             call = self.call_of(op, args, params, x, method)
                             if call[0] not in found and not raises(Exception, call[2], x):
                                 found[call[0]] = call
@@ -145,35 +155,38 @@ class _TypeCheck:
         place = next(i for i, a in enumerate(args) if a is x)
         spread = op.generic.spread
         filled = lambda x: [x if i == place else a for i, a in enumerate(args)]
+        differentiable = op.card.differentiable and not {"jvp", "samples"} & set(op.card.no_rule)
+        single = method in op.generic.methods or op.generic.rules  # else its family's method alone decides
+        kind = (op if single else "", method, tuple(map(type, args)), *params)
         shown = [type(a).__name__ for a in args] + [f"{k}={v!r}" for k, v in params.items()]
         return (
             f"{op.__name__}({', '.join(shown)}), method {getattr(method.implementation, '__name__', method)}",
             lambda x: as_one(spread(*filled(x), **params)),
-            lambda x: as_one(spread(*[self.plain(a) for a in filled(x)], **params)),
-            op.card.differentiable and not {"jvp", "samples"} & set(op.card.no_rule),
+            remembered(lambda x: as_one(spread(*[self.held(a) for a in filled(x)], **params))),
+            kind if differentiable else None,
         )
 
     # ------------------------------------------------------------------ what is checked of a call
     def check_value(self, f, reference, x, refuses=None):
-        """x gives what its dense form gives, which is returned; None if both raise, or the type refuses."""
+        """x gives what its dense form gives; both are returned. (None, None) if both raise, or the type refuses."""
         try:
             expected = reference(x)
         except (PolyadError, TypeError, ValueError, IndexError):
             assert raises(Exception, f, x), "gives a result where the dense form raises"
-            return None
+            return None, None
         refuses = self.refuses if refuses is None else refuses
         given = tree.leaves([x, self.second, *self.partners])
         before = [copy.copy(leaf) for leaf in given]
         try:
             found = f(x)
         except refuses:
-            return None
+            return None, None
         finally:
             written = [i for i, (a, b) in enumerate(zip(given, before, strict=True)) if not same_bits(a, b)]
             assert not written, "writes into its argument; a method makes new arrays"
         assert tuple(found.shape) == np.shape(expected), f"the result's shape is {found.shape}, not {np.shape(expected)}"
         agree(self.plain(found), expected, rtol=1e-9 if self.precise else 1e-5, atol=1e-11, exact=True)
-        return expected
+        return found, expected
 
     def batch(self):
         """The draws as one instance, with a batch axis before the others."""
@@ -191,9 +204,9 @@ class _TypeCheck:
             agree(found, np.stack([self.plain(x) for x in self.draws]), exact=True)
         return [batch]
 
-    def check_trace(self, f):
+    def check_trace(self, f, expected):
         with naming("trace"):
-            found, expected = make_ir(f)(self.x)(self.x), f(self.x)
+            found = make_ir(f)(self.x)(self.x)
             assert tree.structure(found) == tree.structure(expected), "another structure than in eager execution"
             for a, b in zip(tree.leaves(found), tree.leaves(expected), strict=True):
                 agree(a, b)
@@ -205,12 +218,16 @@ class _TypeCheck:
             expected = np.stack([reference(x) for x in self.draws])
             agree(self.plain(vmap(f)(batch)), expected, rtol=1e-9 if self.precise else 1e-5, atol=1e-11, exact=True)
 
-    def check_derivatives(self, f, shape):
-        """Of a random combination of the result's elements, by the leaves, along a random direction."""
-        x, weights = self.x, self.rng.standard_normal(shape)
-        dx = tree.map(lambda leaf: random_like(self.rng, leaf), x)
-        loss = lambda x: sum_(multiply(self.dense(f(x)), weights))
+    def loss(self, f, shape):
+        """A random combination of the elements of f's result, a random direction, and what a cotangent is along it."""
+        weights = self.rng.standard_normal(shape)
+        dx = tree.map(lambda leaf: random_like(self.rng, leaf), self.x)
         along = lambda ct: sum(inner(c, d) for c, d in zip(tree.leaves(ct), tree.leaves(dx), strict=True) if inexact(d))
+        return lambda x: sum_(multiply(self.dense(f(x)), weights)), dx, along
+
+    def check_derivatives(self, f, shape):
+        """Both modes by the leaves, along a random direction."""
+        x, (loss, dx, along) = self.x, self.loss(f, shape)
         slope = numerical_jvp(loss, (x,), (dx,))
         with naming("forward mode"):
             agree(jvp(loss, (x,), (dx,))[1], slope, rtol=1e-4, atol=1e-6)
@@ -218,10 +235,15 @@ class _TypeCheck:
             g = grad(loss)(x)
             self.check_structure(g)
             agree(along(g), slope, rtol=1e-4, atol=1e-6)
+
+    def check_second_order(self, f, shape):
+        """Forward over reverse mode, along a random direction. Of what one method does for a whole family of operations it is
+        checked for some, since each takes as long as all else that is checked of a call."""
+        loss, dx, along = self.loss(f, shape)
         with naming("second order"):
             curve = lambda x: (loss(x) + 1.0) ** 2  # so that linear calls have one, too
-            bend = numerical_jvp(lambda x: jvp(curve, (x,), (dx,))[1], (x,), (dx,))
-            agree(along(hvp(curve, x, dx)), bend, rtol=1e-3, atol=1e-4)
+            bend = numerical_jvp(lambda x: jvp(curve, (x,), (dx,))[1], (self.x,), (dx,))
+            agree(along(hvp(curve, self.x, dx)), bend, rtol=1e-3, atol=1e-4)
 
     def check_structure(self, g):
         """A gradient has the type's structure if the type is linear, else it is a Tangent of it."""
@@ -259,6 +281,18 @@ class _TypeCheck:
                     except (*self.refuses, PolyadError) as error:
                         kinds.append(type(error).__name__)
                 assert kinds[0] == kinds[1], f"gives {kinds[0]} one way and {kinds[1]} the other"
+
+
+def remembered(f):
+    """f, which gives the result that it has given for an instance once more when it is asked again."""
+    results = {}
+
+    def again(x):
+        if id(x) not in results:
+            results[id(x)] = x, f(x)  # with x itself, so that no other has its id
+        return results[id(x)][1]
+
+    return again
 
 
 def same_bits(a, b):
