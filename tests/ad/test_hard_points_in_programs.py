@@ -21,7 +21,9 @@ def beside(name):
     return module
 
 
+pytestmark = pytest.mark.unoptimized
 conventions, cases = beside("test_conventions"), beside("test_cases")
+GROUP = 8  # rows in one program
 NAN, INF = np.nan, np.inf
 BAD = np.array([1.0, NAN, 2.0, INF, 0.0])
 weights = np.array([1.0, 0.0, 2.0, 0.0, 0.5])
@@ -125,35 +127,53 @@ def same(found, wanted, what):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=what)
 
 
-def compiled(transform, functions, args):
-    """What a transformation makes of each of the functions, in one program."""
-    return pa.jit(lambda *xs: [transform(f)(*xs) for f in functions])(*args)
+def compiled(transform, row):
+    """Compare what a transformation makes of functions, in one program, with what is known. row: (name, function, arguments,
+    wanted) of each."""
+    found = pa.jit(lambda given: [transform(f, len(xs))(*xs) for (_, f, *_), xs in zip(row, given)])(
+        [args for _, _, args, _ in row]
+    )
+    for (what, _, _, wanted), slopes in zip(row, found, strict=True):
+        same(slopes, wanted, f"{what}, compiled")
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_reverse_mode(name):
-    f, args = ROWS[name]
-    gradient = lambda g: pa.grad(g, tuple(range(len(args))))
+def in_groups(names):
+    """A mark for tests of several rows each, to compile less often."""
+    groups = [names[k : k + GROUP] for k in range(0, len(names), GROUP)]
+    return pytest.mark.parametrize("names", groups, ids=lambda names: f"{names[0]}-{names[-1]}")
+
+
+gradient = lambda g, n: pa.grad(g, tuple(range(n)))
+jacobian = lambda g, n: pa.jacfwd(g, tuple(range(n)))
+
+
+@in_groups(list(ROWS))
+def test_reverse_mode(names):
+    rows = []
     with np.errstate(all="ignore"):
-        wanted, others = gradient(f)(*args), some(name, f)
-        same(pa.make_ir(gradient(f))(*args)(*args), wanted, "program")
-        for where, g in others:
-            same(gradient(g)(*args), wanted, where)
-        found = compiled(gradient, [f, *[g for _, g in others]], args)
-        for where, slopes in zip(["compiled", *[where for where, _ in others]], found, strict=True):
-            same(slopes, wanted, f"{where}, compiled")
+        for name in names:
+            f, args = ROWS[name]
+            slopes = gradient(f, len(args))
+            wanted = slopes(*args)
+            same(pa.make_ir(slopes)(*args)(*args), wanted, f"{name}: program")
+            rows.append((name, f, args, wanted))
+            for where, g in some(name, f):
+                same(gradient(g, len(args))(*args), wanted, f"{name}: {where}")
+                rows.append((f"{name}: {where}", g, args, wanted))
+        compiled(gradient, rows)
 
 
-@pytest.mark.parametrize("name", [*ZEROS, *[name for name in cases.GRADIENTS if name not in PYTHON]])
-def test_forward_mode(name):
-    f, args = ROWS[name]
-    jacobian = lambda g: pa.jacfwd(g, tuple(range(len(args))))
+@in_groups([*ZEROS, *[name for name in cases.GRADIENTS if name not in PYTHON]])
+def test_forward_mode(names):
+    rows = []
     with np.errstate(all="ignore"):
-        wanted, others = jacobian(f)(*args), some(name, f)
-        for where, g in others:
-            same(jacobian(g)(*args), wanted, where)
-        for (where, _), slopes in zip(others, compiled(jacobian, [g for _, g in others], args), strict=True):
-            same(slopes, wanted, f"{where}, compiled")
+        for name in names:
+            f, args = ROWS[name]
+            wanted = jacobian(f, len(args))(*args)
+            for where, g in some(name, f):
+                same(jacobian(g, len(args))(*args), wanted, f"{name}: {where}")
+                rows.append((f"{name}: {where}", g, args, wanted))
+        compiled(jacobian, rows)
 
 
 @pytest.mark.parametrize("outer", ["fori", "cond", "scan"])

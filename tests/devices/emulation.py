@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 HEADER = Path(__file__).with_name("cuda_on_host.h")
-FLAGS = ("-std=c++17", "-O1", "-fPIC", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
+FLAGS = ("-std=c++17", "-O0", "-fPIC", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
 KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\) \{(.*?)(?=extern "C"|\Z)', re.S)
 
 
