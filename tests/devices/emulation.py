@@ -11,7 +11,19 @@ import tempfile
 from pathlib import Path
 
 HEADER = Path(__file__).with_name("cuda_on_host.h")
-FLAGS = ("-std=c++17", "-O0", "-fPIC", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
+# without C++'s library, neither its headers nor its file: most of the time would be theirs
+FLAGS = (
+    "-std=c++17",
+    "-nostdinc++",
+    "-O0",
+    "-U_FORTIFY_SOURCE",
+    "-fPIC",
+    "-w",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+)
+LIBRARIES = ("-nodefaultlibs", "-lm", "-lc", "-lgcc")
 KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\) \{(.*?)(?=extern "C"|\Z)', re.S)
 
 
@@ -50,7 +62,7 @@ def library(code):
     source.write_text("\n".join([code, *wrappers]) + "\n")
     target = source.with_suffix(".so")
     command = [compiler(), *FLAGS, "-shared", "-include", str(folder() / HEADER.name), str(source), "-o", str(target)]
-    answer = subprocess.run(command, capture_output=True, text=True)
+    answer = subprocess.run([*command, *LIBRARIES], capture_output=True, text=True)
     if answer.returncode:
         raise CompileException(answer.stderr)
     return ctypes.CDLL(str(target))
