@@ -29,14 +29,16 @@ def matrices(n, lead, dtype):
 @pytest.mark.parametrize("n", SIZES)
 def test_systems(n, lead):
     a, spd, vector, columns = matrices(n, lead, float)
-    for b in (vector, columns):
-        same(lambda a, b: (L.solve(a, b), L.solve(pa.matrix_transpose(a), b)), a, b)
-        for lower in (False, True):
-            forms = [lambda a, b, t=t, lower=lower: L.solve_triangular(a, b, trans=t, lower=lower) for t in (0, 1, 2)]
-            same(lambda a, b, forms=forms: [f(a, b) for f in forms], a + 2 * np.eye(n), b)
-    same(lambda a, b: L.solve_triangular(a * 0.01, b, lower=True, unit_diagonal=True), a, columns)
-    same(lambda a: (L.inv(a), L.det(a), *L.slogdet(a), *L.slogdet(-a)), a)
-    same(lambda a: (L.cholesky(a), L.cholesky(a, upper=True)), spd)
+
+    def all_of_them(a, heavy, spd, *sides):
+        found = [L.solve_triangular(a * 0.01, columns, lower=True, unit_diagonal=True)]
+        found += [L.inv(a), L.det(a), *L.slogdet(a), *L.slogdet(-a), L.cholesky(spd), L.cholesky(spd, upper=True)]
+        for b in sides:
+            found += [L.solve(a, b), L.solve(pa.matrix_transpose(a), b)]
+            found += [L.solve_triangular(heavy, b, trans=t, lower=lower) for t in (0, 1, 2) for lower in (False, True)]
+        return found
+
+    same(all_of_them, a, a + 2 * np.eye(n), spd, vector, columns)
 
 
 def test_single_precision():
