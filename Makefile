@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # READY=1 says that VENV exists and already holds polyad (.ci/run installs a wheel there): nothing is installed.
 INSTALLED := $(if $(READY),,$(VENV)/.installed)
 
-.PHONY: demo test quick oldest bench fuzz accuracy lint types clean
+.PHONY: demo test quick oldest newest bench fuzz accuracy lint types clean
 
 demo: $(INSTALLED)
 	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
@@ -17,17 +17,28 @@ WORKERS ?= 2
 test: $(INSTALLED)
 	POLYAD_REQUIRE_MPI=1 $(BIN)/python -P -m pytest tests -n $(WORKERS) --dist worksteal
 
-# The modules with the mark `quick`, less than a minute: for every day, and before a commit.
+# The modules with the mark `quick`, about a minute: for every day, and before a commit.
 quick: $(INSTALLED)
 	$(BIN)/python -P -m pytest -q -n $(WORKERS) -m "quick and not mpi and not slow" $$(grep -rlE --include='test_*.py' 'mark\.quick' tests)
 
-# The same with the oldest NumPy that is supported, in an environment of its own, on the Python that PYTHON names.
+# The same elsewhere, each in an environment of its own: with the oldest NumPy that is supported, on the Python that PYTHON
+# names, and on the newest Python that this machine has.
 OLDEST ?= .venv-oldest
+NEWEST ?= .venv-newest
+POLYAD ?= --editable .
+NEWEST_PYTHON ?= $(shell .ci/newest_python $(PYTHON))
+define quick_in
+	$(2) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --no-compile $(3) $(POLYAD) scipy mpmath pytest pytest-xdist hypothesis \
+	    import-linter array-api-strict array-api-extra
+	$(MAKE) --no-print-directory quick VENV=$(1) READY=1
+endef
+
 oldest:
-	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet 'numpy==2.0.0' --editable . scipy mpmath pytest pytest-xdist hypothesis import-linter \
-	    array-api-strict array-api-extra
-	$(MAKE) --no-print-directory quick VENV=$(OLDEST) READY=1
+	$(call quick_in,$(OLDEST),$(PYTHON),'numpy==2.0.0')
+
+newest:
+	$(if $(NEWEST_PYTHON),$(call quick_in,$(NEWEST),$(NEWEST_PYTHON),numpy),@echo "newest: no Python newer than $(PYTHON) here")
 
 # autograd is what we compare with; the others are large, and their columns stay empty where they are missing.
 bench: $(INSTALLED)
@@ -59,5 +70,5 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest build dist *.egg-info .hypothesis .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-oldest .venv-newest build dist *.egg-info .hypothesis .ruff_cache .import_linter_cache
 	find . -name .git -prune -o \( -name __pycache__ -o -name .pytest_cache \) -prune -exec rm -rf {} +
