@@ -242,7 +242,7 @@ class Jitted:
         if before.arrays:
             tree.watch = tree.watch or before.watch
             others = [i for i in range(len(before.arrays)) if i not in adopted]
-            tree.watch.needed = [] if only_met(tree, tree.reads, before.arrays) else others
+            tree.watch.needed = [] if only_met(tree, tree.reads, before.values, before.arrays) else others
             plain = [before.arrays[i] for i in tree.watch.needed if isa(before.arrays[i], np.ndarray)]
             many = [x for x in plain if x.nbytes > WARN_BYTES]
             if many and before.doubt is None:
