@@ -24,7 +24,7 @@ def test_tutorial_runs(path, tmp_path):
 
 def test_digits_are_the_same_on_any_number_of_processes(mpirun, tmp_path):
     script = Path(shutil.copy(TUTORIALS / "01_digits.py", tmp_path))
-    outputs = [mpirun(script, n, timeout=120).stdout for n in (1, 2, 3)]
+    outputs = [mpirun(script, n, timeout=120).stdout for n in (1, 3)]
     losses = [[float(x) for x in re.findall(r"loss after step +\d+: ([\d.]+)", out)] for out in outputs]
     assert len(losses[0]) == 4
     for other in losses[1:]:

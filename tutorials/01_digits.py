@@ -21,7 +21,7 @@ import polyad as pa
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  after the choice of the drawing engine
 
-SHARDS, BATCH, EPOCHS, RATE = 6, 300, 40, 0.01
+SHARDS, BATCH, EPOCHS, RATE = 6, 300, 20, 0.01
 rank, ranks = pa.world().rank, pa.world().size
 
 # %% [markdown]
@@ -108,7 +108,7 @@ if rank == 0:
     axes.set(xlabel="step", ylabel="loss (nats per image)", title=f"Digits: test accuracy {accuracy:.1%}")
     figure.tight_layout()
     figure.savefig(Path(__file__).with_name("01_digits_loss.png"), dpi=120)
-    for step in (0, 9, 99, len(losses) - 1):
+    for step in (0, 9, 49, len(losses) - 1):
         print(f"loss after step {step + 1:3d}: {losses[step]:.12f}")
     print(f"test accuracy: {accuracy:.4f} on {len(test_y)} images")
 

@@ -81,9 +81,10 @@ def misfit(u0, measured):
 
 source = np.exp(-((np.linspace(0, 1, 50) - 0.35) ** 2) / 0.003)
 measured = diffuse(source, 0.3)
-guess = np.zeros(50)
-for _ in range(400):
-    guess = guess - 0.5 * pa.grad(misfit)(guess, measured)
+guess, step = np.zeros(50), np.zeros(50)
+for _ in range(100):  # with momentum (Polyak, 1964)
+    step = 0.9 * step - 0.5 * pa.grad(misfit)(guess, measured)
+    guess = guess + step
 assert misfit(guess, measured) < 1e-3 * misfit(np.zeros(50), measured)
 
 # by the conductivity, one number, forward mode carries the whole state along. The buffer that is written to is a copy of

@@ -309,7 +309,7 @@ assert type(matrix_slope) is Tridiagonal  # the cotangent of a Tridiagonal is on
 print("the rule:", pa.which(pa.linalg.solve.vjp, Tridiagonal, np.ndarray))
 
 log_k, damping = flat, 1e-4
-for _ in range(30):  # Newton's method, damped
+for _ in range(12):  # Newton's method, damped
     change = np.linalg.solve(pa.hessian(misfit)(log_k) + damping * np.eye(n + 1), pa.grad(misfit)(log_k))
     if misfit(log_k - change) < misfit(log_k):
         log_k, damping = log_k - change, damping / 4

@@ -104,7 +104,7 @@ print(pa.jit.explain(compiled))
 # %%
 def seconds(f, *args):
     best, total, runs = np.inf, 0.0, 0
-    while total < 0.05 or runs < 5:
+    while total < 0.05 or runs < 3:
         start = perf_counter()
         f(*args)
         took = perf_counter() - start

@@ -217,7 +217,7 @@ def gradient_and_memory(run, u, steps):
 
 ring = np.linspace(0, 1, 5000, endpoint=False)
 wave = 1 + np.exp(-((ring - 0.3) ** 2) / 0.01)
-lengths = [16, 36, 64, 100]
+lengths = [16, 36, 64]
 memory, slopes = {}, []
 for run in (straight, in_blocks, in_halves):
     found = [gradient_and_memory(run, wave, steps) for steps in lengths]
@@ -254,7 +254,7 @@ def weather(rho, steps, hook=lambda ct: None):
 
 record = weather(28.0, 1000)
 wrong = lambda rho, steps, hook=lambda ct: None: np.mean((weather(rho, steps, hook) - record[:steps]) ** 2)
-holds_everywhere(lambda rho: wrong(rho[0], 20), np.array([26.0]))
+holds_everywhere(lambda rho: wrong(rho[0], 10), np.array([26.0]))
 
 sizes = []
 exploded = pa.grad(wrong)(26.0, 1000, lambda ct: sizes.append(np.linalg.norm(ct)))
@@ -269,7 +269,7 @@ tame = pa.grad(wrong)(26.0, 1000, clip)
 assert abs(tame) < 1e-3 * abs(exploded)
 lanes = pa.vmap(lambda rho: pa.grad(wrong)(rho, 100, clip))(np.array([26.0, 27.0]))  # a hook sees a lane at a time
 assert np.allclose(lanes, [pa.grad(wrong)(rho, 100, clip) for rho in (26.0, 27.0)])
-assert np.allclose(pa.jit(lambda rho: pa.grad(wrong)(rho, 20, clip))(26.0), pa.grad(wrong)(26.0, 20, clip))
+assert np.allclose(pa.jit(lambda rho: pa.grad(wrong)(rho, 10, clip))(26.0), pa.grad(wrong)(26.0, 10, clip))
 
 axes[3].semilogy(np.arange(1000, 0, -1) * 0.02, sizes)
 axes[3].axhline(1.0, color="C1", label="clipped to 1")
