@@ -24,7 +24,8 @@ import pytest
 
 # No deadline: the first call of a generic or a compiled function is much slower than the rest.
 hypothesis.settings.register_profile("local", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+# Where the same examples are tried each time, fifty of them; by hand a hundred others at each run.
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

@@ -59,7 +59,7 @@ def run(names, x):
 
 
 @given(names=programs, seed=st.integers(0, 99), mode=st.sampled_from(["auto", "forward", "reverse"]), local=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_jacobians_of_random_programs(names, seed, mode, local):
     x = np.random.default_rng(seed).uniform(0.2, 1.3, 6)
     f = lambda x: run(names, x)
@@ -70,7 +70,7 @@ def test_jacobians_of_random_programs(names, seed, mode, local):
 
 
 @given(names=programs, seed=st.integers(0, 99))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_hessians_of_random_programs(names, seed):
     x = np.random.default_rng(seed).uniform(0.2, 1.3, 6)
     f = lambda x: pa.sum(pa.sin(run(names, x)))
