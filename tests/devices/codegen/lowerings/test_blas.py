@@ -9,6 +9,7 @@ import polyad as pa
 from polyad.devices.codegen.lowerings.blas import layout
 from polyad.devices.codegen.text.indices import Index
 
+pytestmark = pytest.mark.unoptimized
 TOLERANCE = {"f": 2e-4, "F": 2e-4, "d": 1e-12, "D": 1e-12}
 LENGTHS = (1, 2, 300)
 

@@ -24,10 +24,10 @@ PRODUCTS = [
 def test_products(dtype):
     make = lambda *s: (rng.normal(size=s) * 3).astype(dtype)
     tolerance = 1e-12 if dtype in "dDl?" else 1e-4
-    for s, t in PRODUCTS:
-        run(lambda x, y: x @ y, make(*s), make(*t), rtol=tolerance)
+    pairs = [make(*shape) for shapes in PRODUCTS for shape in shapes]
+    run(lambda *xs: [x @ y for x, y in zip(xs[::2], xs[1::2])], *pairs, rtol=tolerance)
     if dtype != "?":
-        run(lambda x, y: [pa.transpose(x) @ y, x @ pa.transpose(y[:, ::-1]), (x + x)[1:] @ y], make(8, 8), make(8, 8),
-            rtol=tolerance)  # fmt: skip
-        run(lambda x, y: [pa.transpose(x) @ y, y @ pa.transpose(y), pa.einsum("ij,kj->ki", x, y)], make(60, 70), make(60, 70),
-            rtol=tolerance)  # fmt: skip
+        few = lambda x, y: [pa.transpose(x) @ y, x @ pa.transpose(y[:, ::-1]), (x + x)[1:] @ y]
+        many = lambda x, y: [pa.transpose(x) @ y, y @ pa.transpose(y), pa.einsum("ij,kj->ki", x, y)]
+        given = [make(n, m) for n, m in ((8, 8), (8, 8), (60, 70), (60, 70))]
+        run(lambda x, y, v, w: few(x, y) + many(v, w), *given, rtol=tolerance)
