@@ -135,7 +135,9 @@ class Card:
     def acts(self, params):
         """Return whether a call with these parameters has an effect: its own, or that of a program among the parameters."""
         own = self.effect(params) if callable(self.effect) else self.effect
-        return own or any(p.acts for value in params.values() for p in programs_in(value))
+        if own or not params:
+            return own
+        return any([p.acts for value in params.values() for p in programs_in(value)])
 
     @property
     def public(self):

@@ -342,7 +342,7 @@ def pinv(x, /, rtol=None):
     """Moore-Penrose inverse of matrices, shape (…, m, n) to (…, n, m).
 
     rtol: singular values up to rtol times the largest count as 0; unless given, max(m, n) times the precision of the dtype
-    (the array API's choice). The derivative is that at constant rank. Raises ShapeError.
+    (the array API's choice). The derivative is that at a constant number of values that count. Raises ShapeError.
     """
 
 
@@ -355,14 +355,30 @@ def pinv_shape(x, rtol=None):
 
 @pinv.rule("jvp")
 def pinv_jvp(dxs, y, x, rtol=None):
-    """At constant rank (G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973)."""
+    """At constant rank (G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973), of as many singular values as count."""
     dx, dxh, yh = dxs[0], adjoint(dxs[0]), adjoint(y)
     inner = matmul(matmul(y, dx), y)
     left = matmul(matmul(y, yh), dxh)
     right = matmul(matmul(dxh, yh), y)
     left = subtract(left, matmul(matmul(left, x), y))
     right = subtract(right, matmul(y, matmul(x, right)))
-    return subtract(add(left, right), inner)
+    dy = subtract(add(left, right), inner)
+    only_zeros = rtol is None or np.all(np.asarray(rtol) <= max_length(x) * np.finfo(computed_dtype("pinv", x)).eps)
+    return dy if only_zeros else add(dy, _turned(dx, x, rtol))
+
+
+def _turned(dx, x, rtol):
+    """The change of a pseudoinverse by singular vectors that turn from values that count towards others that are not 0."""
+    u, s, vh = svd(x, full_matrices=False)
+    counts = greater(s, multiply(max(s, axis=-1, keepdims=True), expand_dims(rtol, -1) if np.ndim(rtol) else rtol))
+    row, column = expand_dims(s, -1), expand_dims(s, -2)
+    of_row, of_column = expand_dims(counts, -1), expand_dims(counts, -2)
+    large, small = where(of_row, row, column), where(of_row, column, row)
+    turned = matmul(matmul(adjoint(u), dx), adjoint(vh))
+    slopes = multiply(small, add(multiply(large, turned), multiply(small, adjoint(turned))))
+    within = not_equal(of_row, of_column)
+    squares = where(within, multiply(multiply(large, large), subtract(multiply(large, large), multiply(small, small))), 1.0)
+    return matmul(adjoint(vh), matmul(where(within, divide(slopes, squares), 0.0), adjoint(u)))
 
 
 pinv.rule("batch")(lanes_lead(pinv))
