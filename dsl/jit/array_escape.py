@@ -107,7 +107,7 @@ def _literal_keys(code):
 
 
 def _start(steps, end):
-    """Where the instructions begin that make what lies on top before steps[end]; at a jump, there, so that nothing is found."""
+    """Find the first instruction of those that make the value on top before steps[end]; at a jump that, and nothing fits."""
     depth = 0
     while depth < 1 and end > 0 and "JUMP" not in steps[end - 1].opname:
         end -= 1

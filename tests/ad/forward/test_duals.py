@@ -97,6 +97,9 @@ def test_values_and_vectors_read_in_either_order():
         "vectors first": (lambda w, v: pa.sum(v) + pa.sum(w), True), "neither": (lambda w, v: 1.0, False),
         "a comparison": (lambda w, v: pa.where(w > 0, v, 0.0), False),  # it has no derivative by w
     }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # both are vectors
+        pa.jvp(lambda x: (lambda u, s, vh: u @ vh)(*linalg.svd(x)), (EYE,), (np.ones((3, 3)),))
     for name, (f, said) in reading.items():
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")

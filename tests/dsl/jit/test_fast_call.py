@@ -128,6 +128,16 @@ def test_methods_are_those_of_their_object():
             np.testing.assert_array_equal(f(x3, m), m(x3))
 
 
+def test_a_method_in_a_global_is_that_of_its_object():
+    space = {"m": one.times}
+    exec("def f(x): return m(x)", space)
+    f = pa.jit(space["f"])
+    for m in (one.times, two.times, one.times, Scale(7.0).times, np.negative):
+        space["m"] = m
+        for _ in range(3):
+            np.testing.assert_array_equal(f(x3), m(x3))
+
+
 def test_switches_and_watchers_are_asked_at_each_call():
     ran = []
     f = pa.jit(lambda x: (pa.log(x), ran.append(0) if type(x) is np.ndarray else None)[0])

@@ -65,6 +65,7 @@ RESULTS = {
     "a number": lambda x: pa.sum(x),
     "python's": lambda x: (len(x), 2.5),
     "what was given": lambda x: (x, x * 2),
+    "what was given twice": lambda x: (x, x, x * 2),
     "one array twice": lambda x: (lambda y: (y, y))(x * 2),
     "nothing": lambda x: (),
     "a fixed array": lambda x: (np.arange(3.0), x + 1),
@@ -83,7 +84,11 @@ def test_results(name):
     for _ in range(4):
         x = x3.copy()
         agree(f, g, x)
-        for y in pa.tree.leaves(g(x)):
+        found, right = pa.tree.leaves(g(x)), pa.tree.leaves(f(x))
+        assert [[a is b for a in found if isinstance(a, np.ndarray)] for b in found] == [
+            [a is b for a in right if isinstance(a, np.ndarray)] for b in right
+        ]  # one array stays one
+        for y in found:
             if isinstance(y, np.ndarray):
                 y[...] = 9.0
         np.testing.assert_array_equal(x, x3)
