@@ -4,7 +4,7 @@ import math
 
 from ....dsl.ir.pass_selection import on
 from ...lowering import record
-from ..loops.nests import OPERATION, Nest
+from ..loops.nests import OPERATION, Nest, dry_run
 from ..text.expressions import waits
 
 LARGEST = 32  # elements of an array whose elements are variables
@@ -37,7 +37,10 @@ def _few(nest, graph):
     size = math.prod(nest.shape) * _steps(nest)
     if not _steps(nest) or size > (SUMMED if nest.reduced or nest.steps > 1 else LARGEST):
         return False
-    return size <= CALLS or not isinstance(nest, Nest) or not any(map(_calls, nest.filled[0].statements))
+    if size <= CALLS or not isinstance(nest, Nest):
+        return True
+    body = nest.filled[0] if nest.filled else dry_run(nest, graph)
+    return not any(map(_calls, body.statements))
 
 
 def _calls(s):

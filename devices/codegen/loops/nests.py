@@ -124,6 +124,19 @@ def taken(nest, graph):
     return found
 
 
+def absorb(nest, other):
+    """Let a nest do what another one over the same space does, after what it does itself.
+
+    What it reads follows from what both read: trying each time would take a time that grows with the square of their number.
+    """
+    here = counters(nest.shape)
+    known = {*nest.reads, *[(r.var, here) for r in nest.roots if isinstance(r, Store) and r.atom is None]}
+    nest.roots += other.roots
+    nest.reads = [*nest.reads, *[read for read in other.reads if read not in known]]
+    nest.work += other.work
+    nest.filled = None
+
+
 def work(statement):
     """Estimate what a statement of an iteration costs, in additions: less where it only loads or stores a number."""
     if type(statement) is Local and type(statement.value) is Expression:

@@ -10,7 +10,7 @@ from ..loops.elementwise import cost
 from ..loops.emission import emit
 from ..loops.index_maps import aliases, mapped
 from ..loops.lowering_checks import checked_nests, checked_statements
-from ..loops.nests import Nest, Reduce, Store, counters, dry_run, work
+from ..loops.nests import Nest, Reduce, Store, absorb, counters, dry_run, work
 from ..lowerings.contractions import view_source
 from ..text.indices import Buffer
 from ..text.math_functions import Functions
@@ -127,27 +127,21 @@ class Plan:
 
     # ------------------------------------------------------------------ sharing passes
     def _fuse(self):
-        groups = []
+        groups = []  # (nest, the memory that it reads, that it writes)
         for nest in self.nests:
-            for g in reversed(groups):
+            read, written = {self.memory(v) for v, _ in nest.reads}, {self.memory(v) for v in nest.writes}
+            for g, others_read, others_written in reversed(groups):
                 if self._fusable(g, nest):
-                    g.roots += nest.roots
-                    dry_run(g, self.graph)
-                    g.work += nest.work
+                    absorb(g, nest)
+                    others_read |= {self.memory(v) for v, _ in g.reads}
+                    others_written |= written
                     break
-                if self.depends(nest, g):
-                    groups.append(nest)
+                if others_written & (read | written) or written & others_read:  # it must run after that one
+                    groups.append((nest, read, written))
                     break
             else:
-                groups.append(nest)
-        self.nests = groups
-
-    def depends(self, nest, earlier):
-        """Return whether a nest must run after an earlier one."""
-        m = self.memory
-        written = {m(v) for v in earlier.writes}
-        read = {m(v) for v, _ in nest.reads} | {m(v) for v in nest.writes}
-        return bool(written & read) or bool({m(v) for v in nest.writes} & {m(v) for v, _ in earlier.reads})
+                groups.append((nest, read, written))
+        self.nests = [nest for nest, _, _ in groups]
 
     def _fusable(self, g, nest):
         if not (isinstance(g, Nest) and isinstance(nest, Nest)) or g.shape != nest.shape or g.sequential or nest.sequential:

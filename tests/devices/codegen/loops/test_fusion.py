@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import polyad as pa
+from polyad.devices.codegen.source import Source
+from polyad.dsl.ir.passes import optimized
 
 pytestmark = pytest.mark.quick
 
@@ -62,3 +64,14 @@ def test_rows_in_the_memory_of_others(f, most, dtype):
 def test_their_gradients(f):
     loss = lambda x: pa.sum(f(x) ** 2 * X)
     np.testing.assert_allclose(pa.jit(pa.grad(loss))(X), pa.grad(loss)(X), rtol=1e-11, atol=1e-14)
+
+
+def test_planning_takes_a_time_that_grows_with_the_number_of_results(calls):
+    """They share a pass, to which one is added after the other."""
+
+    def planned(count):
+        program = optimized(pa.make_ir(lambda x: [pa.sin(x) * k for k in range(2, count + 2)])(np.ones(50)))
+        return calls(lambda: Source(program.equations, program.inputs, program.outputs, {}, {}))
+
+    planned(2)
+    assert planned(60) < 2.5 * planned(30)
