@@ -1,9 +1,17 @@
 """The functions that users call: fixed arrays, sequences, variable arguments, parameters of any name, wrong counts."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import polyad as pa
+
+_spec = importlib.util.spec_from_file_location("making", Path(__file__).with_name("making.py"))
+making = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(making)
+make, named = making.make, making.named
 
 pytestmark = pytest.mark.quick
 
@@ -20,18 +28,6 @@ class C(A):
     pass
 
 
-def make(*methods, **options):
-    """A fresh generic function of two arguments with methods that return their own name."""
-
-    @pa.generic(**options)
-    def op(x, y, /):
-        """Two arguments."""
-
-    for method in methods:
-        op.method(method)
-    return op
-
-
 def test_fixed_arrays():
     @pa.generic
     def one(x, /): ...
@@ -42,16 +38,6 @@ def test_fixed_arrays():
     three.method(named("abc", x=A, y=object, z=int))
     two = make(named("ab", x=A, y=B))
     assert (one(B()), two(C(), B()), three(A(), None, True)) == ("a", "ab", "abc")
-
-
-def named(name, /, **annotations):
-    """A method with these annotations that returns `name`."""
-    source = f"def {name}({', '.join(annotations)}, /): return {name!r}"
-    scope = {}
-    exec(source, scope)
-    method = scope[name]
-    method.__annotations__ = annotations
-    return method
 
 
 def test_sequence():

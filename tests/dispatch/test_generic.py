@@ -3,6 +3,7 @@
 import collections.abc
 import copy
 import gc
+import importlib.util
 import inspect
 import pickle
 import subprocess
@@ -13,6 +14,7 @@ import types
 import weakref
 from abc import ABC
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -21,6 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 
 import polyad as pa
 from polyad.dispatch.layers import Layer
+
+_spec = importlib.util.spec_from_file_location("making", Path(__file__).with_name("making.py"))
+making = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(making)
+make, named = making.make, making.named
 
 pytestmark = pytest.mark.quick
 
@@ -37,29 +44,7 @@ class C(A):
     pass
 
 
-def make(*methods, **options):
-    """A fresh generic function of two arguments with methods that return their own name."""
-
-    @pa.generic(**options)
-    def op(x, y, /):
-        """Two arguments."""
-
-    for method in methods:
-        op.method(method)
-    return op
-
-
 # ---------------------------------------------------------------------- forms of entry
-
-
-def named(name, /, **annotations):
-    """A method with these annotations that returns `name`."""
-    source = f"def {name}({', '.join(annotations)}, /): return {name!r}"
-    scope = {}
-    exec(source, scope)
-    method = scope[name]
-    method.__annotations__ = annotations
-    return method
 
 
 def test_declaration_needs_arrays_and_a_name():
