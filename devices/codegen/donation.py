@@ -15,7 +15,7 @@ from ...dsl.ir.programs import Var
 from .calls import Fault, caller
 from .loops.lowering_checks import told
 from .plan.plan import elementwise
-from .program import by_operations, one_by_one, owned, started_step, stretches, with_sources
+from .program import by_operations, loading, one_by_one, owned, steps_in_c, with_sources
 from .text.scalars import Unsupported
 from .toolchain.library import NoCompiler, warn_once
 
@@ -34,13 +34,14 @@ def _compiled(program, donated):
         return lambda *leaves: [owned(y) for y in by_operations(program, leaves)]
     constants = dict(program.constants)
     given = [v for v in donated if v not in program.outputs]
-    steps = [part for step in stretches(program.equations) for part in _in_two(step, program, given)]
-    started, made = [started_step(step, k, steps, program, constants) for k, step in enumerate(steps)], []
-    for k, (step, found) in enumerate(zip(steps, started, strict=True)):
-        if found is None:
+    in_two = lambda steps: [part for step in steps for part in _in_two(step, program, given)]
+    steps, sources = steps_in_c(program, constants, True, in_two)
+    started, made = loading(sources), []
+    for k, (step, source, library) in enumerate(zip(steps, sources, started, strict=True)):
+        if source is None:
             made.append(None)
             continue
-        source, library = found[0], found[1].result()
+        library = library.result()
         later = {v for _, equations in steps[k + 1 :] for e in equations for v in e.inputs}
         pairs = {} if source.faults else _pairs(step[1], source, [v for v in given if v not in later], later)
         made.append((source, _Reusing(library, source, pairs) if pairs else caller(library, source)))

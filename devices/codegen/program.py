@@ -19,7 +19,7 @@ from ..lowering import record
 from . import control, lowerings  # noqa: F401  (what each operation is in C)
 from .calls import Fault, caller
 from .loops.lowering_checks import told
-from .plan.plan import lowerable
+from .plan.plan import has_c, lowerable
 from .plan.subprograms import constants_within, in_row, literals_among
 from .source import Source, vars_of
 from .text.scalars import Unsupported
@@ -62,11 +62,10 @@ def compiled(program):
     """A function of the flat inputs. Raises NoCompiler."""
     constants = {v: x for v, x in program.constants}
     usable = all(isa(x, (np.ndarray, Scalar)) for x in constants.values())
-    steps = stretches(program.equations, usable)
+    steps, sources = steps_in_c(program, constants, usable)
     if deep(program) and not all(is_c for is_c, _ in steps):
         return lambda *leaves: [owned(y) for y in run_deep(program, leaves)]
-    started = [started_step(step, k, steps, program, constants) for k, step in enumerate(steps)]
-    made: Any = [step and (step[0], caller(step[1].result(), step[0])) for step in started]
+    made: Any = [x and (x, caller(library.result(), x)) for x, library in zip(sources, loading(sources), strict=True)]
     plain = [v for v in program.outputs if isinstance(v, Var) and (v in program.inputs or v in constants)]
     outputs = [v for v in program.outputs if isinstance(v, Var)]
     if len(made) == 1 and steps[0][0] and not plain and len(set(outputs)) == len(outputs) == len(program.outputs):
@@ -164,8 +163,27 @@ def stretches(equations, usable=True, lowerable=lowerable):
     return [(k % 2 == 0, steps[k]) for k in sorted(steps)]
 
 
-def started_step(step, number, steps, program, constants):
-    """(source, library on its way) of a step in C; None for another."""
+def steps_in_c(program, constants, usable=True, divided: Any = list):
+    """(steps, the C of each, None for one that is not in C). divided: function(steps) -> smaller ones. Raises Unsupported.
+
+    Which operations have C of these dtypes and parameters is found out by making it; only if one has not are they tried one by
+    one.
+    """
+    made = lambda steps: [source_of(step, k, steps, program, constants) for k, step in enumerate(steps)]
+    steps = divided(stretches(program.equations, usable, has_c))
+    try:
+        return steps, made(steps)
+    except Unsupported:
+        steps = divided(stretches(program.equations, usable))
+        return steps, made(steps)
+
+
+def loading(sources) -> list[Any]:
+    """Libraries of sources, on their way; None for none."""
+    return [source and Loading(source.text, source.pointers, source.needs) for source in sources]
+
+
+def source_of(step, number, steps, program, constants):
     is_c, equations = step
     if not is_c:
         return None
@@ -181,8 +199,7 @@ def started_step(step, number, steps, program, constants):
     if is_whole(steps) and program.inputs:
         inputs = list(program.inputs)
     literals = literals_among({v: constants.get(v, x) for v, x in arrays.items()})
-    source = Source(equations, inputs, outputs, arrays, literals)
-    return source, Loading(source.text, source.pointers, source.needs)
+    return Source(equations, inputs, outputs, arrays, literals)
 
 
 def is_whole(steps):

@@ -9,14 +9,13 @@ import math
 from ....dsl.avals import UNKNOWN
 from ....dsl.control.subprograms import avals_out
 from ....dsl.ir.programs import Var
-from ...lowering import record
 from ..loops.bodies import Graph
 from ..loops.emission import emit
 from ..loops.groups import written
 from ..loops.loops import Loop, around
 from ..loops.nests import Nest, Store
 from ..plan.memory import Arena, growing, lifetimes, pointer_into
-from ..plan.plan import Plan, lowerable
+from ..plan.plan import Plan, has_c
 from ..text.expressions import Access, Name, c, call
 from ..text.indices import Buffer, Index
 from ..text.scalars import Unsupported, literal, memory_type
@@ -79,7 +78,7 @@ def body_of(program, graph, arguments, targets, in_place=()):
     whose memory the result has.
     """
     for e in program.equations:
-        if not record(e).of_programs and not lowerable(e):
+        if not has_c(e):
             raise Unsupported(f"{e.op.__name__} in a program within an operation")
     inner = inner_graph(graph, program, arguments)
     made, copies = {v for e in program.equations for v in e.outputs}, []

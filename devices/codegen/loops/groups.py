@@ -8,6 +8,7 @@ from ..text.statements import Array
 from .emission import emit
 from .fusion import Rows, in_rows, localize
 from .loops import Loop, around
+from .lowering_checks import checked_statements
 from .nests import Nest
 
 PARALLEL = 3_000_000  # work, in additions, that is worth waking threads for: about half a millisecond
@@ -26,7 +27,9 @@ def statements_of(g, graph):
         return rows(g, graph)
     work = math.prod(g.shape) * g.work
     parallel = work >= PARALLEL
-    return emit(g, graph, 0, parallel) if isinstance(g, Nest) else g.emit(graph, 0, parallel)
+    if isinstance(g, Nest):
+        return emit(g, graph, 0, parallel)
+    return checked_statements(g, g.emit(graph, 0, parallel), graph)
 
 
 def rows(g, graph):

@@ -35,8 +35,9 @@ def _elements_of(nest, out):
     return sum(every)
 
 
-def checked_statements(e, nest, statements, graph):
+def checked_statements(nest, statements, graph):
     """The statements of a block. Raises RegistrationError where they do not mention a result that the block is to write."""
+    e = nest.equation
     mentioned = {name for s in everything(statements) for x in s.expressions for name in names_in(x)}
     for out in nest.writes:
         if out in e.outputs and out.aval.size and graph.buffers[out].name not in mentioned:

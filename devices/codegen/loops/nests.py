@@ -120,7 +120,8 @@ def taken(nest, graph):
     """(a nest's body, its sums), to be changed: those of the dry run, or new ones."""
     if nest.filled is None:
         dry_run(nest, graph)
-    found, nest.filled = nest.filled, None
+    found: Any = nest.filled
+    nest.filled = None
     return found
 
 

@@ -203,8 +203,8 @@ def needed_in_memory(e):
     return e.inputs if aliases(e) or memory is True else memory(e) if memory else []
 
 
-def lowerable(e, functions=Functions):
-    """Return whether an equation has C code at all. functions: of the language. Raises nothing."""
+def has_c(e):
+    """Return whether the operation of an equation has C, if not of all dtypes and parameters."""
     if e.op.card.collective:
         return False
     atoms = [v for v in e.inputs if isinstance(v, Var)]
@@ -214,8 +214,14 @@ def lowerable(e, functions=Functions):
     if not (computed_where_read(e) or lowered.reduce or lowered.nests or lowered.alias):
         return False
     unknown = [v.aval.shape for v in (*atoms, *e.outputs) if UNKNOWN in v.aval.shape]
-    if unknown and (not lowered.of_programs or any(UNKNOWN in shape[1:] for shape in unknown)):
+    return not unknown or lowered.of_programs and not any(UNKNOWN in shape[1:] for shape in unknown)
+
+
+def lowerable(e, functions=Functions):
+    """Return whether an equation has C, by trying it. functions: of the language. Raises nothing."""
+    if not has_c(e):
         return False
+    lowered = record(e)
     atoms = [v.aval if isinstance(v, Var) else (type(v), repr(v)) for v in e.inputs]
     key = (functions, chosen(), e.op, *atoms, *sorted(e.params.items()))
     if len(_lowerable) > REMEMBERED:
@@ -264,4 +270,4 @@ def trial(e, functions=Functions):
         elif not functions.blocks:
             raise Unsupported("statements of the host's own")
         else:
-            checked_statements(e, nest, nest.emit(graph), graph)
+            checked_statements(nest, nest.emit(graph), graph)

@@ -5,6 +5,7 @@ makes their text.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .expressions import Access, Name, accesses_in, c, calls_in, names_in
 
@@ -154,16 +155,16 @@ def rewritten(s, change):
     if kind is If:
         return If(change(s.condition), [rewritten(x, change) for x in s.body])
     if kind is Block:
-        s = with_body(s, [rewritten(x, change) for x in s.body])
-        s.head = s.head if s.head is None else change(s.head)
+        head = s.head if s.head is None else change(s.head)
+        return with_body(s, [rewritten(x, change) for x in s.body], head)
     return s
 
 
-def with_body(s, body):
-    """A Block or If around other statements."""
+def with_body(s, body, head: Any = ...):
+    """A Block or If around other statements. head: another one of the Block."""
     if type(s) is If:
         return If(s.condition, body)
-    return Block(s.head, body, s.declares, s.simd, s.shared, s.clause, s.rounds, s.fixed)
+    return Block(s.head if head is ... else head, body, s.declares, s.simd, s.shared, s.clause, s.rounds, s.fixed)
 
 
 def everything(statements):
