@@ -337,7 +337,8 @@ class JitRun(TraceRun):
             meaning = operator_of(generic.name)
             if meaning is not None and all([type(x) in NUMBERS for x in xs]):
                 return meaning(*xs)
-            return generic.spread(*xs, **params)
+            given = {name: self._plain(v.variable) if type(v) is mine else v for name, v in params.items()}
+            return generic.spread(*xs, **given)
 
     def _plain(self, var):
         """The value of a Var; a Python number if it stands for one."""

@@ -99,9 +99,11 @@ class Traced(Layer):
             if r.performs:
                 return r.perform(generic, args, params)
             if params and any([Layer in type(v).__mro__ for v in params.values()]):
-                params = {name: _plain_value(op, name, v) for name, v in params.items()}
+                for name, v in params.items():
+                    _leave_for(op, name, v)
                 if r.performs:
                     return r.perform(generic, args, params)
+                params = {name: _plain_value(op, name, v) for name, v in params.items()}
             inputs = [a.variable if m else r.atom(a) for a, m in zip(args, mine)]
             inputs, weak = settled_numbers(r, generic, inputs, params, known)
             if r.performs:  # it was asked whether a divisor is zero
@@ -119,18 +121,27 @@ class Traced(Layer):
         return run
 
 
+def _leave_for(op, name, value):
+    """Have jit go on eagerly where a parameter is a floating number that the trace, or a transformation within it, follows."""
+    if isinstance(value, Layer) and value.dtype.kind in "fc":
+        leave_jit(value, _no_plain_value(op, name, value))
+
+
 def _plain_value(op, name, value):
-    """A parameter as a plain value. A number that the trace follows is asked for; jit goes on eagerly from a floating one."""
-    if not isinstance(value, Traced):
+    """A parameter as a plain value: a number that the trace follows is asked for."""
+    if not isinstance(value, Layer):
         return value
-    remedy = f"declare {name} as an array, before the /, or make it a static argument of jit (static_argnums, static_argnames)"
-    told = f"{op.__name__}: its parameter {name} is {describe(value)}, but parameters are plain values; {remedy}"
-    if value.dtype.kind in "fc":
-        leave_jit(value, told)
+    if not isinstance(value, Traced):  # the program would hold it, and what it is followed for would be lost
+        raise ConcreteValueError(_no_plain_value(op, name, value))
     try:
         return concrete(value)[()]
     except ConcreteValueError as error:
-        raise ConcreteValueError(told) from error
+        raise ConcreteValueError(_no_plain_value(op, name, value)) from error
+
+
+def _no_plain_value(op, name, value):
+    remedy = f"declare {name} as an array, before the /, or make it a static argument of jit (static_argnums, static_argnames)"
+    return f"{op.__name__}: its parameter {name} is {describe(value)}, but parameters are plain values; {remedy}"
 
 
 def identity(x):

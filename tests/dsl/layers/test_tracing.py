@@ -287,3 +287,52 @@ def test_leaked():
         kept[0] + 1
     with pytest.raises(pa.LeakedLayerError):
         pa.make_ir(lambda x: kept[0])(x3)
+
+
+# ---------------------------------------------------------------------- parameters that a transformation follows
+@pa.opaque()
+def wave(x, /, k=1.0):
+    """sin(k x)."""
+
+
+@wave.method
+def wave_of_array(x: pa.HostArray, /, k=1.0):
+    return np.sin(k * x)
+
+
+@wave.rule("shape")
+def wave_shape(x, k=1.0):
+    return pa.Aval(x.shape, x.dtype)
+
+
+@wave.rule("jvp")
+def wave_jvp(dxs, y, x, k=1.0):
+    return k * pa.cos(k * x) * dxs[0]
+
+
+def waves(x, k):
+    return k * wave(x, k=k)
+
+
+@pytest.mark.filterwarnings("ignore::polyad.PerformanceWarning")
+@pytest.mark.parametrize("compiled", [
+    lambda: pa.grad(pa.jit(waves), 1), lambda: pa.jit(pa.grad(waves, 1)), lambda: pa.jit(pa.value_and_grad(waves, 1)),
+    lambda: pa.jit(lambda x, k: pa.derivative(lambda k: waves(x, k))(k)),
+])  # fmt: skip
+def test_a_followed_parameter_under_jit_is_what_it_is_eagerly(compiled):
+    """Its derivative is that of the method's NumPy code: at the first call, at which jit gives up, and at the second."""
+    f, slope = compiled(), np.sin(2.0) + 2.0 * np.cos(2.0)
+    found = [f(1.0, 2.0) for _ in range(3)]
+    assert [float(y[1] if isinstance(y, tuple) else y) for y in found] == pytest.approx([slope] * 3)
+
+
+@pytest.mark.filterwarnings("ignore::polyad.PerformanceWarning")
+def test_lanes_of_a_followed_parameter_under_jit():
+    f = pa.jit(pa.vmap(waves, (None, 0)))
+    for _ in range(2):
+        np.testing.assert_allclose(f(1.0, np.array([2.0, 3.0])), [2 * np.sin(2.0), 3 * np.sin(3.0)])
+
+
+def test_a_program_does_not_hold_a_followed_parameter():
+    with pytest.raises(pa.ConcreteValueError, match=r"wave: its parameter k is Reverse\[2\].*declare k as an array"):
+        pa.make_ir(pa.grad(waves, 1))(1.0, 2.0)
