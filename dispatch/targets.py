@@ -65,7 +65,11 @@ def check_level(generic: Any, y: Any, cls: type[Layer]) -> None:
     MutationError if y is a value of this transformation or of one inside.
     """
     if Layer in type(y).__mro__ and type(y).depth >= cls.depth:
+        plain = ", ".join(generic.params)
+        followed = (
+            f"; or one of its parameters ({plain}) is followed: declare that one as an array, before the /" if plain else ""
+        )
         raise MutationError(
             f"{generic.name}: its rule returned a {type(y).__name__} while it computed the value inside a {cls.__name__}; "
-            "in rules, create arrays like an argument, polyad.zeros_like(x, shape=…), not with polyad.zeros(shape)"
+            f"in rules, create arrays like an argument, polyad.zeros_like(x, shape=…), not with polyad.zeros(shape){followed}"
         )

@@ -336,3 +336,14 @@ def test_lanes_of_a_followed_parameter_under_jit():
 def test_a_program_does_not_hold_a_followed_parameter():
     with pytest.raises(pa.ConcreteValueError, match=r"wave: its parameter k is Reverse\[2\].*declare k as an array"):
         pa.make_ir(pa.grad(waves, 1))(1.0, 2.0)
+
+
+@pytest.mark.filterwarnings("ignore::polyad.PerformanceWarning")
+@pytest.mark.parametrize("transformed", [
+    lambda: pa.jvp(waves, (1.0, 2.0), (1.0, 1.0)), lambda: pa.vmap(waves)(np.ones(2), np.array([2.0, 3.0])),
+])  # fmt: skip
+def test_a_rule_that_is_given_a_followed_parameter_says_so(transformed):
+    with pytest.raises(
+        pa.MutationError, match=r"wave: .*one of its parameters \(k\) is followed: declare that one as an array"
+    ):
+        transformed()
