@@ -88,7 +88,9 @@ def explained(name, error, args, params):
         return objects(name, args)
     given = ", ".join([*[describe(x) for x in args], *[f"{k}={v!r}" for k, v in params.items() if v is not None]])
     if isinstance(error, np.linalg.LinAlgError) and not any(word in str(error) for word in ("square", "dimension")):
-        return LinAlgError(f"{name}({given}): {error}; look at linalg.cond and isfinite, or use linalg.pinv or linalg.lstsq")
+        endless = any(word in str(error) for word in ("converge", "NaN"))  # then pinv and lstsq find no more
+        advice = "look at isfinite" if endless else "look at linalg.cond and isfinite, or use linalg.pinv or linalg.lstsq"
+        return LinAlgError(f"{name}({given}): {error}; {advice}")
     outside = isinstance(error, np.exceptions.AxisError)
     of_shape = isinstance(error, (ValueError, IndexError)) and "Integers to negative" not in str(error)
     kind = AxisError if outside else ShapeError if of_shape else DTypeError

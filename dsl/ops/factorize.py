@@ -67,9 +67,9 @@ def cholesky_jvp(dxs, y, x, upper=False):
     """l⁻¹ dx l⁻ᴴ = l⁻¹ dl + its adjoint, so l⁻¹ dl is the lower triangle of the left side with half its diagonal."""
     lower = adjoint(y) if upper else y
     half = solve_triangular(lower, hermitian_part(dxs[0]), lower=True)
-    sum_or_none = adjoint(solve_triangular(lower, adjoint(half), lower=True))
-    halved = multiply(sum_or_none, multiply(eye_like(y, shape_of(x)[-1], dtype=real_dtype(y.dtype)), 0.5))
-    change = matmul(lower, add(strict_lower(sum_or_none), halved))
+    both = adjoint(solve_triangular(lower, adjoint(half), lower=True))
+    halved = multiply(both, multiply(eye_like(y, shape_of(x)[-1], dtype=real_dtype(y.dtype)), 0.5))
+    change = matmul(lower, add(strict_lower(both), halved))
     return adjoint(change) if upper else change
 
 

@@ -19,13 +19,20 @@ from .shape import broadcast_to, reshape
 rows = [case(normal(2, 3)), case(normal(2, 3), axis=0), case(normal(3))]
 
 
+def _reduced_rows(reduce, x, axis):
+    """A reduction over axes, kept with length 1. Where there is nothing to reduce it is 0.0: no element is there to read it."""
+    if 0 in [shape_of(x)[a] for a in reduced_axes(reduce.__name__, x, axis)]:
+        return multiply(full_like(x, 0, shape=kept_shape(reduce.__name__, x, axis)), 1.0)
+    return reduce(x, axis=axis, keepdims=True)
+
+
 def _below_largest(x, axis, b=None):
     """(x less the largest element over axes, what was subtracted, whether that element is +inf), all but x constants.
 
     Several +inf count as equal numbers. b: weights; elements of weight 0 are not the largest, and -inf where they are larger.
     """
     fixed = stop_gradient(x)
-    top = max(fixed if b is None else where(equal(b, 0), -math.inf, fixed), axis=axis, keepdims=True)
+    top = _reduced_rows(max, fixed if b is None else where(equal(b, 0), -math.inf, fixed), axis)
     if b is not None:
         fixed = where(logical_and(equal(b, 0), greater(fixed, top)), -math.inf, fixed)
     most = float(np.finfo(dtype_of(top)).max) if dtype_of(top).kind == "f" else math.inf
@@ -65,14 +72,11 @@ def logsumexp(x, /, axis=None, b=None, keepdims=False):
         x = broadcast_to(x, shape=broadcast_shapes("logsumexp", (x, b)))
     axes = reduced_axes("logsumexp", x, axis)
     kept = kept_shape("logsumexp", x, axis)
-    if 0 in [shape_of(x)[a] for a in axes]:
-        y = full_like(x, -math.inf, shape=kept)
-    else:
-        d, m, endless = _below_largest(x, axis, b)
-        terms = exp(d) if b is None else multiply(b, exp(d))
-        s, empty = _nonzero(sum(terms, axis=axis, keepdims=True))
-        y = where(empty, -math.inf, add(log(s), m))
-        y = with_slopes_of(where(endless, math.inf, y), y)
+    d, m, endless = _below_largest(x, axis, b)
+    terms = exp(d) if b is None else multiply(b, exp(d))
+    s, empty = _nonzero(sum(terms, axis=axis, keepdims=True))
+    y = where(empty, -math.inf, add(log(s), m))
+    y = with_slopes_of(where(endless, math.inf, y), y)
     return y if keepdims else reshape(y, shape=tuple(n for i, n in enumerate(kept) if i not in axes))
 
 
@@ -81,7 +85,7 @@ def softmax(x, /, axis: Any = -1):
     """exp(x) / sum(exp(x)) over axes, without overflow: non-negative numbers that add up to 1.
 
     x: real array. axis: int, tuple, or None for all. Elements of -inf get 0, in a row of nothing else too, with slopes 0;
-    elements of +inf share the 1. Raises ShapeError, DTypeError.
+    elements of +inf share the 1. Of no elements there are none. Raises ShapeError, DTypeError.
 
     >>> import numpy as np, polyad as pa
     >>> pa.softmax(np.zeros(4))
@@ -115,5 +119,5 @@ def standardize(x, /, axis: Any = -1, eps: Any = 1e-5):
     """
     if is_half(x):
         return in_single(standardize, x, axis=axis, eps=eps)
-    centred = subtract(x, mean(x, axis=axis, keepdims=True))
-    return divide(centred, sqrt(add(mean(square(centred), axis=axis, keepdims=True), eps)))
+    centred = subtract(x, _reduced_rows(mean, x, axis))
+    return divide(centred, sqrt(add(_reduced_rows(mean, square(centred), axis), eps)))

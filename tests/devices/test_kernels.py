@@ -61,6 +61,14 @@ def test_an_error_keeps_the_librarys_own_as_its_cause():
     assert isinstance(caught.value.__cause__, ValueError) and isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize("f", [pa.linalg.pinv, pa.linalg.svdvals, pa.linalg.eigvals, lambda x: pa.linalg.lstsq(x, np.ones(2))])
+def test_no_other_function_is_advised_where_elements_are_not_finite(f):
+    with pytest.raises(pa.LinAlgError, match="isfinite$"):
+        f(np.full((2, 2), np.nan))
+    with pytest.raises(pa.LinAlgError, match="linalg.cond and isfinite, or use linalg.pinv or linalg.lstsq$"):
+        pa.linalg.inv(np.zeros((2, 2)))
+
+
 def test_dtypes_that_no_number_fits_are_no_shape_errors():
     for call in (lambda: pa.power(np.array([2]), -1), lambda: pa.add(np.array([1]), 10**30)):
         with pytest.raises(pa.DTypeError, match="convert with .astype"):

@@ -1,5 +1,7 @@
 """Functions of rows at infinities, with weights and masks, against SciPy and finite differences."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.special
@@ -145,6 +147,23 @@ def test_empty_scalar_float32_integers():
         assert f(np.ones((2, 3), np.float32)).dtype == np.float32
         assert f(np.ones((2, 3))[:, ::2]).shape in ((), (2, 2))
     assert pa.grad(lambda x: pa.logsumexp(x))(np.ones(2, np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [bool, int, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 0), -1), ((0, 3), -1), ((0, 3), 0), ((0,), None), ((2, 0, 3), (0, 1))])
+def test_rows_without_elements(shape, axis, dtype):
+    """The result is empty too, or that of a sum of nothing, without warnings."""
+    x = np.zeros(shape, dtype)
+    for f in (pa.softmax, pa.log_softmax, pa.standardize):
+        g = lambda x, f=f: f(x, axis=axis)
+        with warnings.catch_warnings(), np.errstate(all="raise"):
+            warnings.simplefilter("error")
+            for found in (g(x), pa.jit(g)(x), pa.vmap(g)(x[None])[0]):
+                assert found.shape == shape and found.dtype == (dtype if np.dtype(dtype).kind == "f" else np.float64)
+            if np.dtype(dtype).kind == "f":
+                assert pa.grad(lambda x: pa.sum(g(x)))(x).shape == shape == pa.jvp(g, (x,), (x,))[1].shape
+    summed = pa.logsumexp(x, axis=axis)
+    np.testing.assert_array_equal(summed, np.full(np.sum(x, axis=axis).shape, -inf))
 
 
 def test_standardize():
