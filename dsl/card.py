@@ -325,7 +325,8 @@ def elementwise(*, partials: Partials = None, **facts: Unpack[Facts]) -> Declare
     2)"}`, so that whole numbers stay whole. All else is C's: `1/2` is 0, `0.1` is a double, so that single precision computes
     `{0} * 0.1` in double and is rounded in the end; write `1.0/2`, and a parameter where a number is to have the arrays' dtype.
     Division of whole numbers by zero, with `/` or `%`, ends the process, as in C (SIGFPE), and so does the least number divided
-    by -1: write `({1} == 0 ? 0 : {1} == -1 ? -{0} : {0} / {1})`.
+    by -1: write `({1} == 0 ? 0 : {1} == -1 ? -{0} : {0} / {1})`. Floating-point flags are never raised: where a result is
+    infinite or NaN, NumPy warns of nothing, not even under `np.errstate(all="raise")`.
 
     Raises RegistrationError for facts in another form, and at the first call for what is no C.
 

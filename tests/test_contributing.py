@@ -1,4 +1,5 @@
-"""What CONTRIBUTING.md says: the files it names are there, its steps are enough, and they touch no more than it says."""
+"""What CONTRIBUTING.md says: the files that it and the README name are there, its steps are enough, and they touch no more
+than it says."""
 
 import ast
 import os
@@ -10,18 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from polyad import PASSES
 from polyad.devices.compilers import flag_sets
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)+)", PAGE, re.M))
+FLOORS = [path.parent.name for path in ROOT.glob("*/__init__.py")]
+FOLDERS = [*FLOORS, "tests", "tutorials"]
 BLOCK = re.compile(r"```python\n# (\S+)\n(.*?)```", re.S)
 
 
 def touched(section):
     """The paths that a section's first sentence names."""
     sentence = re.match(r"\nTouches (.*?)(?::|\. )", SECTIONS[section], re.S)[1]
-    return re.findall(r"`(\w+/[\w/]+(?:\.py)?)`", sentence)
+    return re.findall(r"`(\w+/[\w/]+(?:\.\w+)?)`", sentence)
 
 
 def blocks(section):
@@ -35,8 +39,32 @@ def test_its_files_are_there():
     assert not missing, missing
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
+def test_paths_in_text_and_commands_are_there(page):
+    """Whatever begins with one of our folders, in backticks or not; new files of the steps apart."""
+    folders = "|".join(FOLDERS)
+    text = re.sub(r"^# \S+$", "", (ROOT / page).read_text(), flags=re.M)
+    names = re.findall(rf"(?<![\w./])((?:{folders})/[\w./-]*\w)", text)
+    names += re.findall(r"`([\w-]+\.(?:py|md|yaml|txt|toml))`", text)
+    assert len(names) >= 20
+    missing = [name for name in names if not any((home / name).exists() for home in (ROOT, ROOT / "tutorials"))]
+    assert not missing, missing
+
+
+def test_tables_of_the_readme_are_whole():
+    readme = (ROOT / "README.md").read_text()
+    assert sorted(re.findall(r"^\| `(\w+)/` \|", readme, re.M)) == sorted(FOLDERS)
+    assert re.findall(r"^\| `(\w+\.py)` \|", readme, re.M) == sorted(path.name for path in (ROOT / "tutorials").glob("*.py"))
+
+
+def test_the_tutorial_names_each_pass():
+    tutorial = (ROOT / "tutorials/06_trace_to_machine_code.py").read_text()
+    listed = re.search(r"## 2. The passes\n(.*?)# %%", tutorial, re.S)[1]
+    assert not [name for name in PASSES if f"`{name}`" not in listed]
+
+
 def test_what_it_says_is_touched():
-    assert [len(touched(f"Add {what}")) for what in ("an operation", "a compiler pass", "a collective")] == [2, 3, 2]
+    assert [len(touched(f"Add {what}")) for what in ("an operation", "a compiler pass", "a collective")] == [4, 6, 2]
     for what in ("an array type", "a device", "a transformation"):
         assert SECTIONS[f"Add {what}"].startswith("\nTouches one file, which imports only ")
 
@@ -83,6 +111,12 @@ def followed(root):
     write(passes, lambda text: into(text, "for f in (", "double_negations, "))
     write(passes, lambda text: into(text, "ORDER = (", '"double_negations", '))
     write("dsl/ir/pass_selection.py", lambda text: into(text, "PASSES = (\n", '    "double_negations",\n'))
+    tests = "tests/dsl/ir/passes/test_passes.py"
+    write(tests, lambda text: into(text, "PROGRAMS = {\n", '    "double_negations": lambda x: [pa.sin(-(-x))],\n'))
+    fault = 'lambda m: m.setitem(TABLE, "double_negations", one_too_few)'
+    write(tests, lambda text: into(text, "FAULTS = {\n", f'    "double_negations": {fault},\n'))
+    write("tutorials/06_trace_to_machine_code.py", lambda text: into(text, "`dead_code`", ", `double_negations`"))
+    changed.add("tutorials/accuracy.md")  # by `make accuracy`
     return changed
 
 
@@ -100,23 +134,26 @@ assert Path(pa.__file__).parent == Path(sys.argv[1])
 spec = importlib.util.spec_from_file_location("complete", sys.argv[2])
 complete = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(complete)
-seen, ours = set(), lambda cases, check: check(*cases["mish"])
+seen, ours = set(), lambda cases, check: [check(*cases[name]) for name in ("mish", "softsign") if name in cases]
 for name, test in vars(complete).items():
     if name.startswith("test_") and [*inspect.signature(test).parameters] == ["each"]:
         test(ours)
         seen.add(name)
 assert {"test_derivatives", "test_lanes_and_shapes", "test_kernel", "test_docstring", "test_public_name"} <= seen, seen
 complete.test_public_names_have_docstrings()
-for make in operations["mish"].card.samples:
-    args, params = make(np.random.default_rng(0))
-    testing.check_rule(pa.mish, *args, **params)
+for op in (pa.mish, pa.softsign):
+    for make in operations[op.__name__].card.samples:
+        args, params = make(np.random.default_rng(0))
+        testing.check_rule(op, *args, **params)
 
 x = np.linspace(-3, 3, 7)
 mish = lambda x: x * np.tanh(np.log1p(np.exp(x)))
+softsign = lambda x: x / (1 + np.abs(x))
 slope = lambda f, x: (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
-for f in (pa.mish, pa.jit(pa.mish), pa.vmap(pa.mish)):
-    np.testing.assert_allclose(f(x), mish(x), rtol=1e-12)
-    np.testing.assert_allclose(pa.grad(lambda x: pa.sum(f(x)))(x), slope(mish, x), rtol=1e-7)
+for op, right in ((pa.mish, mish), (pa.softsign, softsign)):
+    for f in (op, pa.jit(op), pa.vmap(op)):
+        np.testing.assert_allclose(f(x), right(x), rtol=1e-12)
+        np.testing.assert_allclose(pa.grad(lambda x: pa.sum(f(x)))(x), slope(right, x), rtol=1e-5)
 
 negated = lambda x: pa.sin(-(-x))
 program = pa.make_ir(negated)(x)
@@ -134,17 +171,40 @@ for mapped in (pa.vmap, pa.pmap):
 """
 
 
+# The tests that the new operation and the new pass bring with them, and those that miss something.
+TESTS = [
+    "tests/accuracy/test_accuracy.py",
+    "tests/dsl/ir/passes/test_double_negations.py",
+    "tests/dsl/ir/passes/test_passes.py",
+]
+ASKED = "softsign or has_a_reference or is_what_page_py_writes or test_double_negations or (fault and double_negations)"
+
+
+def copied(copy):
+    """The package, and what the steps touch beside it, in a folder."""
+    copy.mkdir()
+    for path in (*ROOT.glob("*.py"), *ROOT.glob("tutorials/*.*")):
+        (copy / path.relative_to(ROOT)).parent.mkdir(exist_ok=True)
+        shutil.copy(path, copy / path.relative_to(ROOT))
+    for folder in (*FLOORS, "tests/accuracy", "tests/helpers", "tests/dsl/ir/passes"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def test_its_steps_are_enough(tmp_path):
     copy = tmp_path / "polyad"
-    floors = [path.parent.name for path in ROOT.glob("*/__init__.py")]
-    copy.mkdir()
-    for path in ROOT.glob("*.py"):
-        shutil.copy(path, copy)
-    for floor in floors:
-        shutil.copytree(ROOT / floor, copy / floor, ignore=shutil.ignore_patterns("__pycache__"))
+    copied(copy)
     changed = followed(copy)
     said = {name for section in SECTIONS if blocks(section) for name in touched(section)}
-    assert changed == (said - {"dsl/ir/passes"}) | {"dsl/ir/passes/double_negations.py"}
-    command = [sys.executable, "-P", "-c", CHECK, str(copy), str(ROOT / "tests/test_complete.py")]
-    job = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=300)
+    folders = {name for name in said if (ROOT / name).is_dir()}
+    files = {"dsl/ir/passes/double_negations.py", "tests/dsl/ir/passes/test_double_negations.py"}
+    assert folders == {str(Path(name).parent) for name in files} and changed == said - folders | files
+    run = lambda *command, path: subprocess.run(
+        [sys.executable, "-P", *command], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=300
+    )
+    job = run("-c", CHECK, str(copy), str(ROOT / "tests/test_complete.py"), path=str(tmp_path))
     assert job.returncode == 0, job.stderr
+    settings = ["-q", "-c", os.devnull, "--rootdir", str(copy), "-p", "no:cacheprovider", "-k", ASKED]
+    path = os.pathsep.join([str(tmp_path), str(copy / "tests/helpers")])
+    job = run("-m", "pytest", *settings, *[str(copy / name) for name in TESTS], path=path)
+    assert re.findall(r"^FAILED .*?::([\w\[\]]+)", job.stdout, re.M) == ["test_the_page_is_what_page_py_writes"], job.stdout
+    assert "1 failed, 4 passed" in job.stdout, job.stdout
