@@ -18,12 +18,13 @@ from .ops.compare import equal, where
 from .ops.complex import stop_gradient
 from .ops.create import eye_like
 from .ops.determinants import SlogdetResult, adjugate, det, slogdet
-from .ops.factorize import LstsqResult, LUResult, QRResult, SVDResult, cholesky, lstsq, lu, matrix_rank, pinv, qr, svd, svdvals
+from .ops.factorize import LUResult, QRResult, SVDResult, cholesky, lu, qr, svd, svdvals
 from .ops.linalg import matmul, outer, vecdot
 from .ops.matrices import check_matrix, check_square
 from .ops.norms import matrix_norm, norm, vector_norm
 from .ops.powers import expm, matrix_power, multi_dot
 from .ops.products import cross, tensordot
+from .ops.pseudoinverse import LstsqResult, lstsq, matrix_rank, pinv
 from .ops.rearrange import diagonal as diagonal_of_axes
 from .ops.rearrange import trace as trace_of_axes
 from .ops.shape import matrix_transpose

@@ -11,12 +11,12 @@ import numpy as np
 
 from ...dispatch import Layer, MissingRuleError, ShapeError
 from ..avals import Aval, shape_of
-from ..card import composite, opaque
+from ..card import opaque
 from ..roots import at_convention
 from ..samples import case, complex_normal, normal
 from .arithmetic import add, divide, multiply, over_or_zero, subtract
-from .compare import equal, greater, less_equal, logical_and, logical_or, not_equal, where
-from .complex import abs, conj, imag, is_complex, real, stop_gradient
+from .compare import equal, less_equal, logical_and, logical_or, not_equal, where
+from .complex import conj, imag, is_complex, real, stop_gradient
 from .create import eye_like
 from .linalg import matmul
 from .matrices import (
@@ -334,108 +334,3 @@ def svdvals_jvp(dxs, y, x):
 
 svdvals.rule("batch")(lanes_lead(svdvals))
 svdvals.rule("depends")("ab->i")
-
-
-# ---------------------------------------------------------------------- pseudoinverse and rank
-@opaque(home="linalg", raises=True, numpy=(), samples=[*tall_or_wide(), *tall_or_wide(complex_normal)])
-def pinv(x, /, rtol=None):
-    """Moore-Penrose inverse of matrices, shape (…, m, n) to (…, n, m).
-
-    rtol: singular values up to rtol times the largest count as 0; unless given, max(m, n) times the precision of the dtype
-    (the array API's choice). The derivative is that at a constant number of values that count. Raises ShapeError.
-    """
-
-
-@pinv.rule("shape")
-def pinv_shape(x, rtol=None):
-    check_matrix("pinv", x)
-    *lead, m, n = x.shape
-    return Aval((*lead, n, m), computed_dtype("pinv", x))
-
-
-@pinv.rule("jvp")
-def pinv_jvp(dxs, y, x, rtol=None):
-    """At constant rank (G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973), of as many singular values as count."""
-    dx, dxh, yh = dxs[0], adjoint(dxs[0]), adjoint(y)
-    inner = matmul(matmul(y, dx), y)
-    left = matmul(matmul(y, yh), dxh)
-    right = matmul(matmul(dxh, yh), y)
-    left = subtract(left, matmul(matmul(left, x), y))
-    right = subtract(right, matmul(y, matmul(x, right)))
-    dy = subtract(add(left, right), inner)
-    only_zeros = rtol is None or np.all(np.asarray(rtol) <= max_length(x) * np.finfo(computed_dtype("pinv", x)).eps)
-    return dy if only_zeros else add(dy, _turned(dx, x, rtol))
-
-
-def _turned(dx, x, rtol):
-    """The change of a pseudoinverse by singular vectors that turn from values that count towards others that are not 0."""
-    u, s, vh = svd(x, full_matrices=False)
-    counts = greater(s, multiply(max(s, axis=-1, keepdims=True), expand_dims(rtol, -1) if np.ndim(rtol) else rtol))
-    row, column = expand_dims(s, -1), expand_dims(s, -2)
-    of_row, of_column = expand_dims(counts, -1), expand_dims(counts, -2)
-    large, small = where(of_row, row, column), where(of_row, column, row)
-    turned = matmul(matmul(adjoint(u), dx), adjoint(vh))
-    slopes = multiply(small, add(multiply(large, turned), multiply(small, adjoint(turned))))
-    within = not_equal(of_row, of_column)
-    squares = where(within, multiply(multiply(large, large), subtract(multiply(large, large), multiply(small, small))), 1.0)
-    return matmul(adjoint(vh), matmul(where(within, divide(slopes, squares), 0.0), adjoint(u)))
-
-
-pinv.rule("batch")(lanes_lead(pinv))
-pinv.rule("depends")("ab->ij")
-
-
-@composite(home="linalg", kernel=None, numpy=(), differentiable=False, samples=tall_or_wide())
-def matrix_rank(x, /, rtol=None, tol=None):
-    """Number of singular values above a bound, an integer for each matrix of shape (…, m, n); a vector has rank 0 or 1.
-
-    tol: the bound; unless given, rtol times the largest one, and that is max(m, n) times the precision of the dtype unless
-    given. Raises ShapeError.
-    """
-    if len(shape_of(x)) < 2:
-        return (max(abs(x)) > 0).astype(int) if shape_of(x) != (0,) else 0
-    s = svdvals(stop_gradient(x))
-    if tol is None:
-        rtol = max_length(x) * np.finfo(s.dtype).eps if rtol is None else rtol
-        tol = multiply(max(s, axis=-1), rtol) if shape_of(s)[-1] else 0.0
-    return sum(greater(s, expand_dims(tol, -1) if shape_of(tol) else tol), axis=-1)  # a bound for each matrix
-
-
-def max_length(x):
-    """The larger side of the matrices."""
-    m, n = shape_of(x)[-2:]
-    return m if m > n else n
-
-
-class LstsqResult(NamedTuple):
-    """The result of `lstsq`."""
-
-    x: object
-    residuals: object
-    rank: object
-    s: object
-
-
-@composite(
-    home="linalg", kernel=None, numpy=("linalg.lstsq",),
-    samples=[case(normal(4, 2), normal(4)), case(normal(4, 2), normal(4, 3)), case(complex_normal(3, 2), complex_normal(3))],
-)  # fmt: skip
-def lstsq(a, b, /, rcond=None):
-    """The x of least norm that makes |b - a @ x| least, as the named tuple (x, residuals, rank, s).
-
-    a: shape (…, m, n). b: shape (m,) or (…, m, k). rcond: singular values of a up to rcond times the largest count as 0;
-    unless given, max(m, n) times the precision. residuals: the sums of squares |b - a @ x|², shape (…, k) ((1,) for a
-    vector), empty where m <= n; rank, s: rank and singular values of a. The derivative of x is that at constant rank.
-    Raises ShapeError.
-    """
-    check_matrix("lstsq", a)
-    m, n = shape_of(a)[-2:]
-    columns = expand_dims(b, -1) if len(shape_of(b)) == 1 else b
-    if len(shape_of(columns)) < 2 or shape_of(columns)[-2] != m:
-        raise ShapeError(f"lstsq: {m} rows of a matrix and a right-hand side of shape {list(shape_of(b))}")
-    x = matmul(pinv(a, rtol=rcond), columns)
-    misfit = subtract(columns, matmul(a, x))
-    residuals = sum(real(multiply(conj(misfit), misfit)), axis=-2)
-    if m <= n:
-        residuals = residuals[..., :0]
-    return LstsqResult(x if columns is b else x[..., 0], residuals, matrix_rank(a, rtol=rcond), svdvals(a))
