@@ -63,21 +63,32 @@ def own_kernel(generic, types, args):
 
 def _with_parameters(op, types, args):
     """The kernel of an operation with parameters: a ufunc for each of their values, all of one library."""
-    known = {}  # text of the parameters -> (ufunc, what it points to)
+    known = {}  # text of the parameters, dtypes or types of the arguments -> (function, what it points to)
 
     def run(*xs, **params):
         plain = PLAIN_NUMBERS.issuperset(map(type, params.values()))
-        found = known.get(repr(params)) if plain else None
+        key = (repr(params), *[getattr(x, "dtype", None) or type(x) for x in xs]) if plain else None
+        found = known.get(key) if plain else None
         if found is None:
             values = numbers(op, params)
-            found = _made_of_c(op, types, args, lambda ufuncs: _loops(op, values, ufuncs, compiled=True).ufunc(values))
+            found = _made_of_c(op, types, args, lambda ufuncs: _promoting(op, xs, values, ufuncs, compiled=True))
             if plain:
                 if len(known) >= MOST_VALUES:
                     known.pop(next(iter(known)), None)
-                known[repr(params)] = found
+                known[key] = found
         return found[0](*xs)
 
     return run
+
+
+def _promoting(op, xs, params, ufuncs, compiled):
+    """(the function for these values of parameters and arguments of these dtypes, what it points to)."""
+    from .codegen.loops.elementwise import promoted_dtypes
+
+    given = [type(x) if type(x) in PLAIN_NUMBERS else getattr(x, "dtype", None) or np.asarray(x).dtype for x in xs]
+    promoted = promoted_dtypes(op, given, params)
+    made, held = _loops(op, params, ufuncs, compiled).ufunc(params)
+    return ufuncs.promoting(op, made, promoted, params), held
 
 
 def _loops(op, params, ufuncs, compiled):
@@ -116,10 +127,11 @@ def own_dtype(op, xs, params):
     from .codegen.text.scalars import Unsupported
 
     params = numbers(op, params)
+    xs = [x if is_number(x) else np.empty(0, x.dtype) for x in xs]
     try:
-        made, held = _loops(op, params, ufuncs, compiled=False).ufunc(params)
-        return made(*[x if is_number(x) else np.empty(0, x.dtype) for x in xs]).dtype
-    except (TypeError, Unsupported):  # which a call explains
+        made, held = _promoting(op, xs, params, ufuncs, compiled=False)
+        return made(*xs).dtype
+    except (TypeError, OverflowError, Unsupported):  # which a call explains
         return None
 
 
@@ -130,7 +142,9 @@ def numbers(op, params):
 
 
 def _number(op, name, value):
-    if isa(value, (int, float, complex, np.generic)):
+    if isa(value, (np.generic, np.ndarray)) and value.size == 1 and value.dtype.kind in "biufc":
+        return value.item()
+    if isa(value, (int, float, complex)):
         return value
     try:
         return float(value)

@@ -322,8 +322,10 @@ def elementwise(*, partials: Partials = None, **facts: Unpack[Facts]) -> Declare
     belong to C, write them twice. Functions of C's math library and of SciPy (`exp`, `log1p`, `hypot`, `erfinv`) go without a
     suffix, for any dtype. The elements have the dtype that the operation computes in: text is for floating and complex
     numbers, into which NumPy's rules turn whole numbers; a dict says it by kinds of dtypes, `{"iu": "{0} % 2", "f": "fmod({0},
-    2)"}`, so that whole numbers stay whole. All else is C's: `1/2` is 0, `0.1` is a double, so that single precision computes
-    `{0} * 0.1` in double and is rounded in the end; write `1.0/2`, and a parameter where a number is to have the arrays' dtype.
+    2)"}`, so that whole numbers stay whole. A parameter counts in these rules as a Python number of its kind, whatever its
+    dtype: 2.5 leaves single precision alone and makes float64 of whole numbers, whose dtype must hold an int (DTypeError, as
+    of `add`). All else is C's: `1/2` is 0, `0.1` is a double, so that single precision computes `{0} * 0.1` in double and is
+    rounded in the end; write `1.0/2`, and a parameter where a number is to have the arrays' dtype.
     Division of whole numbers by zero, with `/` or `%`, ends the process, as in C (SIGFPE), and so does the least number divided
     by -1: write `({1} == 0 ? 0 : {1} == -1 ? -{0} : {0} / {1})`. Floating-point flags are never raised: where a result is
     infinite or NaN, NumPy warns of nothing, not even under `np.errstate(all="raise")`.

@@ -6,11 +6,12 @@ infinity or NaN, as compiled programs do not.
 """
 
 import ctypes
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...dsl.avals import Aval, infer
+from ...dsl.avals import Aval, aval_of, infer, is_number
 from ...dsl.ir.programs import Equation, Var
 from ..compilers import find_compiler
 from ..lowering import record
@@ -84,7 +85,8 @@ class Loops:
         count, loops, data, types, error = self.op.generic.arity, [], [], [], None
         for one in self.loops:
             try:
-                values = [literal(params[name], one.leader) and one.leader.type(params[name]) for name in one.named]
+                with np.errstate(all="ignore"):  # single precision has infinities for larger numbers
+                    values = [literal(params[name], one.leader) and one.leader.type(params[name]) for name in one.named]
                 for name, default in one.defaults.items():
                     if params[name] is not default:
                         raise Unsupported(
@@ -101,6 +103,24 @@ class Loops:
         idle = ctypes.cast(_idle, ctypes.c_void_p).value
         addresses = [self.library.address(one.name) if self.library else idle for one in loops]
         return _ufunc_object(self.op, addresses, types, data)
+
+
+def promoting(op, made, promoted, params):
+    """A ufunc of `Loops` for these `promoted_dtypes`: itself, or, where the parameters change them, one of its loops."""
+    alone, dtype = promoted
+    fit = [kinds[0] for kinds in made.types if np.can_cast(dtype, kinds[0])]
+    if alone == dtype or not fit:
+        return made
+    signature, rule = (*[np.dtype(fit[0])] * op.generic.arity, None), op.card.rules.get("shape")
+    if rule is None:
+        return functools.partial(made, signature=signature)
+
+    def run(*xs):
+        out = infer(op, [x if is_number(x) else aval_of(x) for x in xs], params).dtype
+        with np.errstate(all="ignore"):
+            return made(*xs, signature=signature).astype(out, copy=False)
+
+    return run
 
 
 def results(op, params):
@@ -178,7 +198,7 @@ def loop(op, params, dtype, functions, variable):
     given = [Var(Aval((), dtype)) for _ in xs]
     out = infer(op, [v.aval for v in given], params).dtype if "shape" in op.card.rules else dtype
     made = np.dtype("f") if out.char == "e" else out
-    e = Equation(op, xs, dict(params), [Var(Aval((), made))])
+    e = Equation(op, xs, {k: v for k, v in params.items() if k not in variable}, [Var(Aval((), made))])
     leader = np.dtype(loop_dtypes(e)[0][record(e).leader or 0])
     named = [name for name in variable if f"{{{name}}}" in template(op.card, leader.kind)]
     places = {name: Name(f"p{k}") for k, name in enumerate(named)}

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from ...dispatch import DTypeError, describe
+from ...dispatch import DTypeError, describe, isa
 from ...dsl.avals import Aval, aval_of, infer, is_number
 from ...dsl.ir.programs import Equation, Program, Var
+from ..codegen.loops.elementwise import promoted_dtypes
 from .program import Compiled
 
 
@@ -15,7 +16,8 @@ def run_of(op, xs, params):
     """
     avals = [x if is_number(x) else aval_of(x) for x in xs]
     out = infer(op, avals, params)
-    dtype = out.dtype if out.dtype.kind in "fc" else np.result_type(*[x if is_number(x) else x.dtype for x in avals])
+    given = [x.dtype if not is_number(x) or isa(x, np.generic) else type(x) for x in avals]
+    dtype = out.dtype if out.dtype.kind in "fc" else promoted_dtypes(op, given, params)[1]
     inputs = [Var(Aval((), dtype) if is_number(x) else x) for x in avals]
     step = Equation(op, inputs, params, [Var(out)])
     compiled = Compiled(Program(op.__name__, inputs, [], [step], step.outputs, None, None))

@@ -193,6 +193,11 @@ def test_rules(x):
     check_rule(versine, x)
 
 
+@pa.elementwise(differentiable=False, c={"biufc": "{0} * {k}"})
+def times(x, /, k=2):
+    """x · k."""
+
+
 class TestValuesOfParameters:
     """All values of a parameter have one library, with the numbers as the C of each dtype would have them."""
 
@@ -216,7 +221,7 @@ class TestValuesOfParameters:
         op, x = self.declared("{0} * {k} > {shift}" if rule else "{0} * {k} + {shift}", rule), np.linspace(-1, 1, 5)
         for k in [*np.linspace(-3, 3, 13), 3, True, np.float32(0.1), np.inf, np.nan] * 2:
             for xs in (x, x.astype("f4"), x.astype("f2"), (10 * x).astype("i2")):
-                dtype = np.cos(xs[:1]).dtype
+                dtype = np.hypot(xs[:1], np.asarray(k).item()).dtype
                 inside = np.float32 if dtype == np.float16 else dtype.type
                 with np.errstate(all="ignore"):
                     wanted = xs.astype(inside) * inside(k)
@@ -229,12 +234,81 @@ class TestValuesOfParameters:
         for k in (0.0, -0.0, 0.0, -0.0):
             assert np.signbit(op(1.0, k=k)) == np.signbit(k) == np.signbit(pa.jit(lambda x, k=k: op(x, k=k))(1.0))
 
+    def ways(self, op, x, **params):
+        """The results of an operation eagerly, compiled and mapped, of the dtype that a trace says."""
+        f = lambda x: op(x, **params)
+        said = pa.eval_shape(f, x).dtype
+        for g in (f, pa.jit(lambda x: f(x) + pa.zeros_like(f(x))), pa.vmap(f) if np.ndim(x) else f):
+            y = g(x)
+            assert y.dtype == said
+            yield y
+
+    @pytest.mark.parametrize("k", [2, -2.5, True, 1j, 1e300, np.nan], ids=repr)
+    @pytest.mark.parametrize("x", [
+        *[np.arange(3).astype(c) for c in ("?", "i1", "u8", "i8", "f2", "f4", "c8", ">i4")],
+        np.arange(1000), np.arange(0), np.int8(3), 3, 2.0,
+    ], ids=lambda x: f"{x.dtype}[{x.size}]" if hasattr(x, "dtype") else repr(x))  # fmt: skip
+    def test_they_promote_as_in_numpy(self, x, k):
+        """A fraction beside whole numbers is not cut off; no number warns."""
+        if getattr(x, "dtype", np.dtype(int)).kind == "c" and not np.isfinite(k):
+            k = 1.5  # C and NumPy multiply infinities otherwise
+        with np.errstate(all="ignore"):
+            wanted = np.multiply(x, k)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for y in self.ways(times, x, k=k):
+                np.testing.assert_allclose(y, wanted, rtol=4 * np.finfo(y.dtype).eps if y.dtype.kind in "fc" else 0)
+                assert y.dtype == wanted.dtype
+
+    def test_they_count_as_python_numbers(self):
+        """Whatever dtype they come in: single precision stays; and whole numbers without axes stay whole."""
+        f4, i1 = np.ones(2, "f4"), np.ones(2, "i1")
+        for x, k, wanted in [
+            (f4, np.float64(0.1), "f4"), (i1, np.int64(3), "i1"), (i1, np.array(3), "i1"), (i1, np.array(2.5), "f8"),
+            (i1, np.float32(2.5), "f8"), (i1, np.bool_(True), "i1"), (f4, np.complex128(2 + 1j), "c8"),
+        ]:  # fmt: skip
+            for y in self.ways(times, x, k=k):
+                assert y.dtype == wanted
+                np.testing.assert_array_equal(y, x * np.asarray(k).astype(wanted))
+
+    @pytest.mark.parametrize("dtype, wanted", [("i2", "f8"), ("?", "f8"), ("f4", "f4"), ("f2", "f2"), ("c8", "c8")])
+    def test_where_the_expression_says_no_kinds(self, dtype, wanted):
+        op, x = self.declared("{0} + {k} * {shift}"), np.array([1, 0, 1], dtype)
+        for y in self.ways(op, x, k=0.5, shift=1):
+            np.testing.assert_array_equal(y, np.array([1.5, 0.5, 1.5], wanted), strict=True)
+        whole = np.hypot(x.real, 2).dtype if dtype != "c8" else x.dtype
+        assert [y.dtype for y in self.ways(op, x, k=2, shift=1)] == [whole] * 3
+
+    def test_a_shape_rule_says_the_dtype_of_the_result(self):
+        """And the expression is computed in that of the arguments and the parameters together."""
+        x = np.arange(-4, 5)
+        above = self.declared({"iuf": "{0} > {k} + {shift}"}, lambda x, k, shift: pa.Aval(x.shape, np.dtype(bool)))
+        floor = self.declared({"iu": "{0} * {k}", "f": "floor({0} * {k}) + {shift}"}, lambda x, k, shift: x)
+        for k in (-2.5, 2, 2.5):
+            for y in self.ways(above, x, k=k):
+                np.testing.assert_array_equal(y, x > k, strict=True)
+            for y in self.ways(floor, x, k=k):
+                np.testing.assert_array_equal(y, np.floor(x * k).astype(x.dtype), strict=True)
+
     def test_values_that_a_dtype_does_not_hold(self):
-        """The next dtype that holds it is taken, as for a constant."""
+        """Errors as the library's own operations have them: no dtype depends on the value of an int."""
         op = self.declared({"iuf": "{0} + {k} + {shift}"})
-        x = np.array([1, 2], np.int8)
-        assert op(x, k=100).dtype == np.int8 and op(x, k=1000).dtype == np.int16 and op(x, k=100).dtype == np.int8
-        np.testing.assert_array_equal(op(x, k=1000), [1001, 1002])
+        for dtype, good, wrong in (("i1", (127, -128), (128, -129, 300)), ("u1", (0, 255), (-1, 256)), ("i8", (), (2**70,))):
+            x = np.zeros(2, dtype)
+            for k in good:
+                assert all([y.dtype == dtype and (y == k).all() for y in self.ways(op, x, k=k)])
+            for k in wrong:
+                f, says = lambda x, k=k: op(x, k=k), "Python int.* (out of bounds|too large).*; convert with .astype"
+                with pytest.raises(pa.DTypeError, match=says):
+                    pa.add(x, k)
+                for g in (f, pa.jit(f), pa.vmap(f), lambda x, f=f: pa.eval_shape(f, x)):
+                    given = rf"op\(ndarray\({x.dtype}\[\d?\]\), k={k}, shift=0\): "
+                    with pytest.raises(pa.DTypeError, match=given + says):
+                        g(x)
+        for y in self.ways(op, np.array([False, True]), k=300):
+            np.testing.assert_array_equal(y, [300, 301], strict=True)
+        with pytest.raises(pa.DTypeError, match="int too large to convert to float"):
+            op(np.ones(2), k=2**2000)
         with pytest.raises(pa.RegistrationError, match="no C can be made of"):
             op(x, k=1j)
         both = self.declared("{0} * {k} + {shift}")

@@ -12,6 +12,13 @@ from ..text.expressions import Hole, c
 from ..text.math_functions import COSTS, FUNCTION, WORD
 from ..text.scalars import Unsupported, cast, code, converted, ctype, literal
 
+NUMBERS = {  # Python's type of each kind of number
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (float, np.floating),
+    complex: (complex, np.complexfloating),
+}
+
 
 def template(card, kind):
     """A card's C expression for arguments of this kind of dtype. Raises Unsupported."""
@@ -41,15 +48,50 @@ def loop_dtypes(equation):
     if isinstance(ufunc, np.ufunc):
         wanted = resolved(ufunc, tuple(given))
         return list(wanted[:-1]), wanted[-1]
-    return [common(given, out)] * len(given), out
+    return [common(given, out, _promoted(op.card, op.generic, given, equation.params))] * len(given), out
 
 
-def common(given, out):
-    """The dtype in which arguments of these dtypes, or types of Python numbers, are taken for a result of dtype `out`."""
-    dtype = np.result_type(*[x(0) if isinstance(x, type) else x for x in given])
-    if all([isinstance(x, type) for x in given]) or dtype.kind != "c" and out.kind != "b":
+def common(given, out, dtype):
+    """The dtype in which arguments of these dtypes, or types of Python numbers, are taken for a result of dtype `out`, where
+    NumPy's promotion says `dtype`."""
+    whole = out.kind in "iu" and dtype.kind == "f"  # of numbers with fractions, as a shape rule says
+    if all([isinstance(x, type) for x in given]) or dtype.kind != "c" and out.kind != "b" and not whole:
         return out
     return dtype
+
+
+def promoted_dtypes(op, given, params):
+    """(the dtype that NumPy's promotion says for arguments of these dtypes, or types of Python numbers, alone, that with the
+    parameters): a parameter in the C counts as a Python number of its kind. Raises OverflowError for one that does not fit."""
+    card = op.card
+    alone, dtype = _promoted(card, op.generic, given, {}), _promoted(card, op.generic, given, params)
+    computed = dtype.kind not in "iu" or isinstance(card.c, dict) and any([dtype.kind in kinds for kinds in card.c])
+    for value in [params[name] for name, zero in _counted(card, op.generic, params, alone.kind) if type(zero) is int]:
+        with np.errstate(all="ignore"):
+            (dtype if computed else np.dtype(float)).type(int(value))
+    return alone, dtype
+
+
+def _promoted(card, generic, given, params):
+    given = [x(0) if isinstance(x, type) else x for x in given]
+    dtype = np.result_type(*given)
+    zeros = [zero for name, zero in _counted(card, generic, params, dtype.kind)] if params else ()
+    return np.result_type(*given, *zeros) if zeros else dtype
+
+
+def _counted(card, generic, params, kind):
+    """(name, a Python number of its kind) of each parameter that counts in the expression for arguments of this kind: one that
+    it names, or another value than the default, for which it does not stand."""
+    try:
+        text = template(card, kind)
+    except Unsupported:
+        text = str(card.c)
+    for name, value in params.items():
+        place = f"{{{name}}}"
+        if place in text or place in str(card.c) and value is not generic.signature.parameters[name].default:
+            zero = next((python(0) for python, types in NUMBERS.items() if isa(value, types)), None)
+            if zero is not None:
+                yield name, zero
 
 
 @functools.lru_cache(4096)
