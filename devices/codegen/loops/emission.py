@@ -1,4 +1,7 @@
-"""The statements of a nest: its loops in order, reductions by vectors, in blocks and chunks, and what threads share of it."""
+"""The statements of a nest: its loops in order, reductions by vectors, in blocks and chunks, and what threads share of it.
+
+They are records; `text/printer.py` makes them text.
+"""
 
 import itertools
 import math
