@@ -5,20 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from typed_numbers import same
 
 import polyad as pa
 
 pytestmark = pytest.mark.quick
 
 close = np.testing.assert_allclose
-
-
-def same(found, expected):
-    """Equal in type of value (NumPy scalar or array), dtype, shape and numbers."""
-    assert isinstance(found, np.ndarray) == isinstance(expected, np.ndarray), (type(found), type(expected))
-    found_array, expected_array = np.asarray(found), np.asarray(expected)
-    assert found_array.dtype == expected_array.dtype and found_array.shape == expected_array.shape
-    close(found_array, expected_array, rtol=1e-6)
 
 
 # ---------------------------------------------------------------------- arguments

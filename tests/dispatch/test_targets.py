@@ -4,6 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from held import Held
 
 import polyad as pa
 from polyad.ad import Dual
@@ -13,27 +14,6 @@ from polyad.dsl import Batched
 pytestmark = pytest.mark.quick
 
 X = np.ones(3)
-
-
-class Held(pa.Layer):
-    """A value of which each operation makes another one."""
-
-    __slots__ = ("run", "value")
-    holds = "value"
-
-    def __init__(self, value, run):
-        self.value, self.run = value, run
-
-    @classmethod
-    def target(cls, generic, types):
-        below = lambda x: x.value if type(x) is cls else x
-
-        def run(*args, **params):
-            r = next(x.run for x in args if type(x) is cls)
-            pa.check_runs(r, args, cls)
-            return cls(generic.spread(*map(below, args), **params), r)
-
-        return run
 
 
 class Forgetful(Held):

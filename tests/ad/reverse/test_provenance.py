@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from nan_reports import caught
 
 import polyad as pa
 from polyad.dispatch import watchers
@@ -13,12 +14,6 @@ pytestmark = [pytest.mark.quick, pytest.mark.filterwarnings("ignore")]
 def nobody_watches():
     yield
     assert not watchers
-
-
-def caught(f, *args, inf=False):
-    with pa.debug_nans(inf=inf), pytest.raises(pa.NaNError) as info:
-        f(*args)
-    return str(info.value)
 
 
 def place_of(f, line):

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from nan_reports import caught
 
 import polyad as pa
 from polyad import testing
@@ -23,12 +24,6 @@ def quiet():
         warnings.simplefilter("ignore")
         yield
     assert not watchers
-
-
-def caught(f, *args, inf=False):
-    with pa.debug_nans(inf=inf), pytest.raises(pa.NaNError) as info:
-        f(*args)
-    return str(info.value)
 
 
 def line_of(text):
