@@ -60,9 +60,9 @@ class Source:
     """C of a function `run(inputs…, outputs…, constants)` that returns 0, or 1 for memory that is not aligned, 2 for memory
     that is not there, 3 for an index out of range, 4 for recursion too deep for the stack.
 
-    equations: all lowerable; inputs, outputs: Vars; constants: Var -> array. `text` is the source, `pointers` the names of
-    foreign functions whose addresses belong in its struct `pointers`, in order, `needs` the parts of
-    the runtime that it needs.
+    equations: of operations that have C; inputs, outputs: Vars; constants: Var -> array. Raises Unsupported where one
+    has none for its dtypes or parameters. `text` is the source, `pointers` the names of foreign functions whose
+    addresses belong in its struct `pointers`, in order, `needs` the parts of the runtime that it needs.
     """
 
     def __init__(self, equations, inputs, outputs, constants, literals):
