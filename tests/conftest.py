@@ -122,6 +122,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "mpirun" in getattr(item, "fixturenames", ()):
             item.add_marker("mpi")
+    # The longest first, else one process is still at the last of them when the others have nothing left to do.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 # --- programs under mpiexec ------------------------------------------------------------------------------------

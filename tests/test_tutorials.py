@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
 PARALLEL = {"01_digits.py"}  # those with a test of their own below
 

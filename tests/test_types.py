@@ -19,6 +19,8 @@ import pytest
 
 import polyad as pa
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 README = (HERE.parent / "README.md").read_text()
 LOSS = """

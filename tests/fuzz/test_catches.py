@@ -13,7 +13,7 @@ from polyad.devices.codegen import source
 from polyad.devices.codegen.lowerings import blas
 from polyad.dsl import operations
 
-pytestmark = pytest.mark.optimized
+pytestmark = [pytest.mark.optimized, pytest.mark.slow]
 
 
 def kinds(*calls, transform=pa.jit):

@@ -11,7 +11,7 @@ from polyad_fuzz.layouts import LAYOUTS
 from polyad.devices import compilers
 from polyad.dsl import operations
 
-pytestmark = pytest.mark.optimized
+pytestmark = [pytest.mark.optimized, pytest.mark.slow]
 
 GROUP = 12  # operations in one program, to compile less often
 kind = lambda name: operations[name].card.kind if name in operations else "composite"
