@@ -29,7 +29,7 @@ def endless(asks, going, steps, before=(), fixed=()):
 
 def unless_memory(length):
     """A number of steps, none where there is no memory for their results."""
-    return c("(memory ? 0 : {})", length)
+    return c("({} ? 0 : {})", Name("memory"), length)
 
 
 GROWN = """\
