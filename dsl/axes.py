@@ -54,9 +54,10 @@ class Axis:
         """Of values of the lanes here (axis 0), those that count here."""
         return lanes
 
-    def across(self, how, value):
-        """Combine what the lanes here give to a collective (how: "sum" of them, or all to "gather") with the rest."""
-        return value
+    def across(self, how, value, here, own, **params):
+        """Combine what the lanes of this process give to a collective with the rest. how: its name; here: function of the
+        values of all lanes, or of their sum, that gives the result; own: that is one for each lane here, along axis 0."""
+        return here(value)
 
     def join(self, outputs):
         """Structure and units of the results over all lanes, from the `Outputs` here."""

@@ -105,7 +105,8 @@ class Card:
     effect: it does something beside its result (prints, keeps a state), so that it runs once per executed step and in order,
     is not dropped where its result is unused, and never merged with another; or a function of the parameters that says so.
     spelled: the public function's name, where that is not the operation itself (`psum` calls `lane_sum` for an axis).
-    per_lane: shapes depend on the number of lanes of a named axis. raises: it may fail for some numbers (a singular matrix).
+    per_lane: shapes depend on the number of lanes of a named axis; own_lanes: its result is each lane's own. raises: it may
+    fail for some numbers (a singular matrix).
     view: how its result shares elements with its argument, as NumPy's does; `dsl/numpy_calls/views.py` fills it in.
     lowering: what code generators know of it beside `c`; `polyad.lowering` fills it in.
     """
@@ -128,6 +129,7 @@ class Card:
     home: str | None = None
     spelled: str | None = None
     per_lane: bool = False
+    own_lanes: bool = False
     raises: bool = False
     view: object = None
     lowering: object = None
@@ -163,6 +165,7 @@ class Facts(TypedDict, total=False):
     home: str | None
     spelled: str | None
     per_lane: bool
+    own_lanes: bool
     raises: bool
     view: Any
 

@@ -99,10 +99,14 @@ from .ops.joining import (
     block as block, column_stack as column_stack, dsplit as dsplit, dstack as dstack, hsplit as hsplit,
     hstack as hstack, split as split, vsplit as vsplit, vstack as vstack,
 )  # fmt: skip
+from .ops.lane_moves import (
+    all_gather as all_gather, all_to_all as all_to_all, broadcast as broadcast, ppermute as ppermute,
+    pshuffle as pshuffle, psum_scatter as psum_scatter, scan_over_axis as scan_over_axis,
+)  # fmt: skip
 from .ops.linalg import dot as dot, matmul as matmul, outer as outer, vecdot as vecdot
 from .ops.named import (
-    all_gather as all_gather, axis_index as axis_index, axis_size as axis_size, pmax as pmax, pmean as pmean,
-    pmin as pmin, psum as psum,
+    axis_index as axis_index, axis_size as axis_size, barrier as barrier, pmax as pmax, pmean as pmean,
+    pmin as pmin, pprod as pprod, psum as psum, pvary as pvary,
 )  # fmt: skip
 from .ops.nanstatistics import (
     nanmax as nanmax, nanmean as nanmean, nanmedian as nanmedian, nanmin as nanmin,

@@ -37,7 +37,8 @@ from .agreement import CALLED, START, Restart, kinds_around, meet, transformatio
 from .captured import reads, reads_given
 from .checksums import checksum
 from .closures import Watch, substituted
-from .collectives import Blocks, first, gather, split, total, vary
+from .collectives import Blocks, first, gather, split, vary
+from .combining import combined
 from .communicator import world
 from .errors import CollectiveError
 from .fingerprints import differing, marks
@@ -202,12 +203,12 @@ class RankAxis(Axis):
     def own(self, lanes):
         return self.blocks.own(lanes)
 
-    def across(self, how, value):
-        place = f"{'psum' if how == 'sum' else 'all_gather'} over the axis {self!r}"
+    def across(self, how, value, here, own, **params):
+        place = f"{how}{list(params.values()) or ''} over the axis {self!r}"
         if self.blocks.comm.strict and not self.varying:  # else each lane may call it in a branch of its own
             place += CALLED + call_site()
         try:
-            y = vary((total if how == "sum" else gather)(value, self.blocks, place), self.blocks)
+            y = combined(how, value, here, own, self.blocks, place, params)
         except CollectiveError as error:
             self.note(error)
             raise

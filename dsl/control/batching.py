@@ -50,8 +50,8 @@ class _Lockstep(Axis):
     def own(self, lanes):
         return self.outer.own(lanes)
 
-    def across(self, how, value):
-        return self.outer.across(how, value)
+    def across(self, how, value, here, own, **params):
+        return self.outer.across(how, value, here, own, **params)
 
 
 class LanesLift(Lift):

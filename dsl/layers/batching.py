@@ -26,6 +26,7 @@ from ..ops.create import arange_like
 from ..ops.shape import broadcast_to
 from .batch_rules import batch_rule
 from .effect_log import Happened, recalled
+from .mapped_inputs import pick
 from .splitting import Need, answer_of_lanes, collective_text, concrete, fits, lane_numbers
 
 
@@ -123,13 +124,14 @@ class LanesRun(Run):
             lanes = asarray_like(lanes, self.example)
         return self.axis.offset + lanes
 
-    def collective(self, name, value, perform):
+    def collective(self, name, value, perform, own=False):
         """The result of one collective over all lanes: from the log, or run now, or asked for.
 
         It is the same in each lane, and known to be (`Replicated`) as long as the lanes go one way; once they have
         answered Python differently, each lane has its own (`Axis.varying`), and transposes sum over the lanes.
 
-        name: the operation. value: `Stacked`, what these lanes give. perform: function of that of all lanes here.
+        name: the operation. value: `Stacked`, what these lanes give. perform: function of that of all lanes here. own: its
+        result is each lane's own, along axis 0.
         """
         signature = (name, value.shape, None if is_number(value.value) else str(dtype_of(value.value)))
         if self.position == len(self.log):
@@ -143,9 +145,15 @@ class LanesRun(Run):
                 f"{self.name}: lanes that took different paths meet different collectives: {collective_text(logged)} and "
                 f"{collective_text(signature)}; all lanes must call the same ones in the same order"
             )
+        if own:
+            return self.batched(result if self.lanes is None else pick(result, self.lanes))
         if self.axis.varying and not is_number(result):
             return self.constant(result)
         return Replicated[self.depth](result, self)
+
+    def is_replicated(self, x):
+        """Return whether x is known to be the same in all lanes by a collective."""
+        return self.axis in replicated_axes(x)
 
     def followed(self, x, lanes=False, beside=None):
         """x as a value of all derivatives that are taken inside this map.

@@ -109,7 +109,7 @@ class Traced(Layer):
             if r.performs:  # it was asked whether a divisor is zero
                 return r.perform(generic, args, params)
             avals = inferred(op, inputs, params, known)
-            lanes = _lanes(inputs, params) if enclosing_axes() else ()
+            lanes = _lanes(op, inputs, params) if enclosing_axes() else ()
             outputs = [Var(a, lanes) for a in avals] if isinstance(avals, tuple) else [Var(avals, lanes, weak)]
             if lanes and "lanes" in op.card.rules:
                 for var, its in zip(outputs, op.card.rules["lanes"](**params), strict=True):
@@ -160,7 +160,7 @@ def in_trace(x):
     return any(isinstance(part, Traced) for part in layers_of(x))
 
 
-def _lanes(inputs, params):
+def _lanes(op, inputs, params):
     """Wrap the result of an operation as it lies along the axes of the maps around the trace: `Batched` or `Replicated`."""
     known = {}
     for v in inputs:
@@ -169,7 +169,7 @@ def _lanes(inputs, params):
                 known[name] = known.get(name, True) and same
     axis = params.get("axis_name")
     if axis is not None:
-        known[axis.name] = not axis.varying
+        known[axis.name] = not (axis.varying or op.card.own_lanes)
     return known
 
 

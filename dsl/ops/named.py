@@ -8,6 +8,10 @@ with `in_axes=None`) count once per lane: `psum(1.0, "i")` is the number of lane
 Once lanes have taken different branches (`Axis.varying`), each of them may do something else with the sum. It is then a
 value of each lane, and the transpose of `psum` is a second `psum`, which all lanes meet in the same place: where they met
 the first one, backwards, whether they use its result or not.
+
+Several names are one axis whose lanes are numbered in their order, the last fastest. Transposes: of `psum` the value itself,
+of `all_gather` a lane's row, of `broadcast` the root's part, `psum_scatter` and `all_gather`, `all_to_all` and itself, of
+`ppermute` the way back, of `scan_over_axis` the scan from the other end; of `pmax` and `pmin` the lanes that hold the value.
 """
 
 from __future__ import annotations
@@ -16,16 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...dispatch import Container, is_container, tree
-from ...dispatch.containers import rebuild
-from ..avals import Aval, dtype_of, is_number
-from ..axes import Stacked, enclosing, find_axis
-from ..card import opaque
-from .arithmetic import divide, multiply
-from .reduce import max as max_
-from .reduce import min as min_
-from .reduce import sum
-from .shape import broadcast_to, expand_dims, moveaxis
+from ...dispatch import is_container, tree
+from ..avals import dtype_of, is_number, shape_of
+from ..axes import find_axis
+from .arithmetic import add, multiply
+from .lane_collectives import contribution, lane_max, lane_mean, lane_min, lane_prod, lane_sum
+from .shape import concatenate, ravel, reshape
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -33,19 +33,61 @@ if TYPE_CHECKING:
     from ...dispatch.annotations import X
 
 
-def _over_names(name, one, x, axis_name):
-    """Apply an operation over one axis to every array of a tree, for one axis name after another."""
+# ---------------------------------------------------------------------- trees and several names
+def axes_named(name, axis_name):
+    """The axes of a name, or of a tuple of names in its order."""
     names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
-    for axis in [find_axis(n, name) for n in names]:
-        x = tree.map(lambda array, axis=axis: one(_contribution(array, axis), axis_name=axis), x, is_leaf=is_container)
+    return [find_axis(n, name) for n in names]
+
+
+def size_of(axes):
+    """The number of lanes along several axes as one."""
+    size = 1
+    for axis in axes:
+        size *= axis.size
+    return size
+
+
+def number_along(axes):
+    """The number of a lane along several axes as one."""
+    number = axes[0].numbers()
+    for axis in axes[1:]:
+        number = add(multiply(number, axis.size), axis.numbers())
+    return number
+
+
+def each_array(one, tree_of, axes, rows=False):
+    """Apply a collective to every array of a tree. Where the lanes lie on several processes, arrays of one dtype go together,
+    in one message. rows: the result has a row for each lane."""
+    leaves = lambda f, x: tree.map(f, x, is_leaf=is_container)
+    if not any([axis.spans_processes for axis in axes]):
+        return leaves(one, tree_of)
+    units, structure = tree.flatten(tree_of, is_container)
+    alike = {}
+    for i, x in enumerate(units):
+        alike.setdefault(i if is_container(x) or is_number(x) else dtype_of(x), []).append(i)
+    results = list(units)
+    for places in alike.values():
+        if len(places) == 1:
+            results[places[0]] = one(units[places[0]])
+            continue
+        y, start = one(concatenate([ravel(units[i]) for i in places])), 0
+        for i in places:
+            shape = shape_of(units[i])
+            end = start + int(np.prod(shape))
+            part, wide = (y[:, start:end], (shape_of(y)[0], *shape)) if rows else (y[start:end], shape)
+            results[i], start = reshape(part, shape=wide), end
+    return tree.unflatten(structure, results)
+
+
+def _over_names(name, op, x, axis_name, **params):
+    """Apply an operation over one axis to every array of a tree, for one axis name after another."""
+    for axis in axes_named(name, axis_name):
+        x = each_array(lambda array, axis=axis: op(contribution(array, axis), axis_name=axis, **params), x, [axis])
     return x
 
 
-def _contribution(x, axis, lanes=False, beside=None):
-    """x as the lanes give it to a collective: once they go different ways, all of them in the same kind of value."""
-    return axis.run.followed(x, lanes, beside) if axis.varying and not is_container(x) else x
-
-
+# ---------------------------------------------------------------------- reductions
 def psum(x: X, axis_name: Hashable) -> X:
     """Sum of x over the lanes of a named axis; the result is the same in every lane.
 
@@ -68,138 +110,104 @@ def psum_over(x, axis):
 
 
 def pmean(x: X, axis_name: Hashable) -> X:
-    """Mean of x over the lanes of a named axis (see `psum`); integers give floating point."""
+    """Mean of x over the lanes of a named axis (see `psum`); integers give floating point.
+
+    x: array or tree of arrays. axis_name: a name, or a tuple of names. Raises AxisNameError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: x - pa.pmean(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([-1.,  1.])
+    """
     return _over_names("pmean", lane_mean, x, axis_name)
 
 
 def pmax(x: X, axis_name: Hashable) -> X:
-    """Largest value over the lanes of a named axis. Lanes that hold it share the derivative equally."""
-    return _over_names("pmax", lambda leaf, axis_name: max_(lane_gather(leaf, axis_name=axis_name), axis=0), x, axis_name)
+    """Largest value over the lanes of a named axis, elementwise; NaN where any lane has it. Lanes that hold it share the
+    derivative equally.
+
+    x: array or tree of arrays, not complex. axis_name: a name, or a tuple of names. Raises AxisNameError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: pa.pmax(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([3., 3.])
+    """
+    return _over_names("pmax", lane_max, x, axis_name)
 
 
 def pmin(x: X, axis_name: Hashable) -> X:
-    """Smallest value over the lanes of a named axis. Lanes that hold it share the derivative equally."""
-    return _over_names("pmin", lambda leaf, axis_name: min_(lane_gather(leaf, axis_name=axis_name), axis=0), x, axis_name)
+    """Smallest value over the lanes of a named axis, elementwise; NaN where any lane has it. Lanes that hold it share the
+    derivative equally.
+
+    x: array or tree of arrays, not complex. axis_name: a name, or a tuple of names. Raises AxisNameError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: pa.pmin(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([1., 1.])
+    """
+    return _over_names("pmin", lane_min, x, axis_name)
 
 
-def all_gather(x: Any, axis_name: Hashable) -> Any:
-    """The values of all lanes, stacked along a new axis 0 in the lanes' order; the same in every lane."""
-    return _over_names("all_gather", lane_gather, x, axis_name)
+def pprod(x: X, axis_name: Hashable) -> X:
+    """Product of x over the lanes of a named axis, elementwise, in the dtype of `numpy.prod`; the same in every lane.
+
+    x: array or tree of arrays. axis_name: a name, or a tuple of names. Raises AxisNameError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: pa.pprod(x, "i"), axis_name="i")(np.array([2.0, 3.0]))
+    array([6., 6.])
+    """
+    return _over_names("pprod", lane_prod, x, axis_name)
 
 
+# ---------------------------------------------------------------------- the lanes themselves
 def axis_index(axis_name: Hashable) -> Any:
-    """The number of this lane along a named axis, an integer."""
-    axis = find_axis(axis_name, "axis_index")
-    return axis.numbers()
+    """The number of this lane along a named axis, an integer; of several names, in their order, the last fastest.
+
+    axis_name: a name, or a tuple of names. Raises AxisNameError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: x + pa.axis_index("i"), axis_name="i")(np.array([1.0, 1.0]))
+    array([1., 2.])
+    """
+    return number_along(axes_named("axis_index", axis_name))
 
 
 def axis_size(axis_name: Hashable) -> int:
-    """The number of lanes of a named axis, a Python integer."""
-    return find_axis(axis_name, "axis_size").size
+    """The number of lanes of a named axis, a Python integer; of several names their product.
+
+    axis_name: a name, or a tuple of names. Raises AxisNameError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: x / pa.axis_size("i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([0.5, 1.5])
+    """
+    return size_of(axes_named("axis_size", axis_name))
 
 
-# ---------------------------------------------------------------------- the cards: axis_name is an `Axis` (in a program,
-# an `AxisName`). Rule neutral: for a value that lies below the axis' depth (no lane owns it), which is a collective like
-# any other: in other lanes the same call may get a value of the lane; rule batch: over the lanes themselves; rule trace:
-# for the lanes of a map inside the axis. Of lanes that go different ways, a reverse pass visits them in all or in none
-def _card(spelled, **facts):
-    return opaque(kernel=None, numpy=(), collective=lambda params: params["axis_name"].varying, spelled=spelled, **facts)
+def barrier(axis_name: Hashable) -> None:
+    """Return when all lanes of a named axis have come here: no lane does what follows before all have done what is before.
+
+    axis_name: a name, or a tuple of names. Raises AxisNameError.
+
+    >>> import numpy as np, polyad as pa
+    >>> pa.vmap(lambda x: [pa.barrier("i"), x][1], axis_name="i")(np.array([1.0, 3.0]))
+    array([1., 3.])
+    """
+    psum(0, axis_name)
 
 
-def _over_lanes(op, name, perform, finish=lambda y, axis: y):
-    """Rules neutral, batch and jvp: the collective `name`, which is `perform(lanes, axis)` of the `Stacked` values here."""
+def pvary(x: X, axis_name: Hashable) -> X:
+    """x as each lane's own value, where it was one value of all: its cotangents are then each lane's own too, and summed.
 
-    def collective(lanes, axis):
-        run = enclosing(axis, op.card.public).run
-        return finish(run.collective(name, lanes, lambda lanes: perform(lanes, axis)), axis)
+    x: array or tree of arrays. axis_name: a name, or a tuple of names. Operations do it by themselves where they mix both
+    kinds. Raises AxisNameError.
 
-    op.rule("neutral")(lambda x, *, axis_name: collective(Stacked(x, True), axis_name))
-    op.rule("batch")(lambda run, x, *, axis_name: collective(Stacked(x, False), axis_name))
-    op.rule("jvp")(lambda dxs, y, x, *, axis_name: op(_contribution(dxs[0], axis_name, True, x), axis_name=axis_name))
-
-
-@_card("psum")
-def lane_sum(x, /, *, axis_name):
-    """Sum over the lanes of an axis object."""
-
-
-def _total(lanes, axis):
-    if not lanes.same:
-        return axis.across("sum", sum(axis.own(lanes.value), axis=0))
-    count = len(axis.own(range(axis.local)))
-    if is_number(lanes.value):
-        return axis.across("sum", lanes.value * count)
-    one = sum(expand_dims(lanes.value, 0), axis=0)  # in the dtype of a sum: int8 gives int64
-    return axis.across("sum", multiply(one, count))
-
-
-def _back(ct, axis):
-    """The cotangent of a result of all lanes, of which each lane knows its own part where they go different ways."""
-    return lane_sum(_contribution(ct, axis, True), axis_name=axis) if axis.varying else ct
-
-
-_over_lanes(lane_sum, "psum", _total)
-lane_sum.rule("shape")(lambda x, *, axis_name: Aval(x.shape, np.sum(np.zeros(0, x.dtype)).dtype))
-lane_sum.rule("vjp")([lambda ct, y, x, *, axis_name: _back(ct, axis_name)])
-lane_sum.rule("trace")(lambda size, x, *, axis_name: lane_sum(x, axis_name=axis_name))
-lane_sum.rule("depends")("->")
-
-
-@_card("pmean")
-def lane_mean(x, /, *, axis_name):
-    """Mean over the lanes of an axis object."""
-
-
-_over_lanes(lane_mean, "psum", _total, lambda y, axis: divide(y, axis.size))
-lane_mean.rule("shape")(lambda x, *, axis_name: Aval(x.shape, np.mean(np.ones(1, x.dtype)).dtype))
-lane_mean.rule("vjp")([lambda ct, y, x, *, axis_name: divide(_back(ct, axis_name), axis_name.size)])
-lane_mean.rule("trace")(lambda size, x, *, axis_name: lane_mean(x, axis_name=axis_name))
-lane_mean.rule("depends")("->")
-
-
-@_card("all_gather", per_lane=True)
-def lane_gather(x, /, *, axis_name):
-    """Values of all lanes of an axis object, stacked along a new axis 0."""
-
-
-def _over_all_lanes(lanes, axis):
-    wide = broadcast_to(lanes.value, shape=(axis.local, *lanes.shape)) if lanes.same else lanes.value
-    return axis.across("gather", axis.own(wide))
-
-
-_over_lanes(lane_gather, "all_gather", _over_all_lanes)
-lane_gather.rule("shape")(lambda x, *, axis_name: Aval((axis_name.size, *x.shape), x.dtype))
-lane_gather.rule("vjp")([lambda ct, y, x, *, axis_name: _back(ct, axis_name)[axis_name.numbers()]])
-lane_gather.rule("trace")(lambda size, x, *, axis_name: moveaxis(lane_gather(x, axis_name=axis_name), 0, 1))
-
-
-# ---------------------------------------------------------------------- array types
-def _leafwise(op, x, axis):
-    """Leaf by leaf where the array is linear in its leaves; the sum of others is no array of their type. A leaf that is an
-    array type again decides for itself."""
-    if not x.linear or any(dtype_of(getattr(x, name)).kind not in "fc" for name in x.leaves):
-        return NotImplemented
-    return rebuild(type(x), [op(getattr(x, name), axis_name=axis) for name in x.leaves], x._statics())
-
-
-@lane_sum.method
-def lane_sum_container(x: Container, /, *, axis_name):
-    """Sum of the leaves."""
-    return _leafwise(lane_sum, x, axis_name)
-
-
-@lane_mean.method
-def lane_mean_container(x: Container, /, *, axis_name):
-    """Mean of the leaves."""
-    return _leafwise(lane_mean, x, axis_name)
-
-
-@lane_gather.method
-def lane_gather_container(x: Container, /, *, axis_name):
-    """The lanes become a batch axis, of a leaf that is an array type again too."""
-
-    def give(leaf, place):
-        lanes = lane_gather(leaf, axis_name=axis_name)
-        return lanes if place == 0 else moveaxis(lanes, 0, place)
-
-    return x.stacked(0, axis_name.size, give)
+    >>> import numpy as np, polyad as pa
+    >>> f = lambda x: pa.grad(lambda s: pa.sum(pa.pvary(s, "i") * x))(pa.psum(x, "i"))
+    >>> pa.vmap(f, axis_name="i")(np.array([1.0, 3.0]))
+    array([4., 4.])
+    """
+    for axis in axes_named("pvary", axis_name):
+        one = lambda array, axis=axis: multiply(array, axis.run.constant(np.ones((), dtype_of(array))[()]))
+        x = tree.map(one, x)
+    return x
