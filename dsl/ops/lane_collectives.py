@@ -12,6 +12,8 @@ themselves; rule trace: for the lanes of a map inside the axis. Of lanes that go
 all or in none.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...dispatch import Container, is_container
@@ -56,7 +58,7 @@ def _total(lanes, axis):
 
 def _collective(
     spelled, prepare=_every_lane, here=lambda value: value, finish=lambda y, axis: y, across=None, rows=False, gives_rows=False,
-    own=False, dtype=None, transpose=None,
+    own=False, dtype: Any = None, transpose: Any = None,
 ):  # fmt: skip
     """Declare one. prepare(lanes, axis): what is done with the lanes of this process; here(value, **params): and then, where
     there are no other processes; finish(y, axis): with what all have given; across: its name between processes. dtype: NumPy's
@@ -187,19 +189,21 @@ for op, weight in ((lane_max, _share), (lane_min, _share), (lane_prod, _product_
 
 
 # ---------------------------------------------------------------------- each lane's own
-def _back_by(op, change=lambda axis, params: params):
-    """The transpose that is the collective op, with parameters that follow from these."""
-    return lambda ct, axis, **params: op(contribution(ct, axis, True), axis_name=axis, **change(axis, params))
+def _gathered(ct, axis):
+    return lane_gather(contribution(ct, axis, True), axis_name=axis)
 
 
-@_collective("psum_scatter", _total, rows=True, own=True, dtype=np.sum, transpose=_back_by(lane_gather))
+@_collective("psum_scatter", _total, rows=True, own=True, dtype=np.sum, transpose=_gathered)
 def lane_scatter(x, /, *, axis_name):
     """Of the sum over the lanes, the row of each lane's own number."""
 
 
+def _exchanged(ct, axis) -> Any:
+    return lane_exchange(contribution(ct, axis, True), axis_name=axis)
+
+
 @_collective(
-    "all_to_all", here=lambda lanes: moveaxis(lanes, 0, 1), rows=True, gives_rows=True, own=True,
-    transpose=lambda ct, axis: lane_exchange(contribution(ct, axis, True), axis_name=axis),
+    "all_to_all", here=lambda lanes: moveaxis(lanes, 0, 1), rows=True, gives_rows=True, own=True, transpose=_exchanged
 )  # fmt: skip
 def lane_exchange(x, /, *, axis_name):
     """Row k is what lane k has in the row of this lane's number."""
@@ -215,19 +219,20 @@ def routed(lanes, sources):
     return where(given, rows, zeros_like(rows))
 
 
-def _backwards(axis, params):
-    """The way back: from where each lane's value has gone."""
-    back = [-1] * len(params["sources"])
-    for lane, source in enumerate(params["sources"]):
+def way_back(sources):
+    """To each lane, from where its value has gone."""
+    back = [-1] * len(sources)
+    for lane, source in enumerate(sources):
         if source >= 0:
             back[source] = lane
-    return {"sources": tuple(back)}
+    return tuple(back)
 
 
-@_collective(
-    "ppermute", here=routed, own=True,
-    transpose=lambda ct, axis, sources: _back_by(lane_permute, _backwards)(ct, axis, sources=sources),
-)  # fmt: skip
+def _sent_back(ct, axis, sources) -> Any:
+    return lane_permute(contribution(ct, axis, True), axis_name=axis, sources=way_back(sources))
+
+
+@_collective("ppermute", here=routed, own=True, transpose=_sent_back)
 def lane_permute(x, /, *, axis_name, sources):
     """The value of the lane that `sources` names for each, no lane twice; zeros for -1."""
 
@@ -240,12 +245,11 @@ def before(lanes, exclusive, reverse):
     return concatenate([zeros_like(sums[:1]), sums[:-1]], axis=0) if exclusive and shape_of(sums)[0] else sums
 
 
-@_collective(
-    "scan_over_axis", here=before, own=True, dtype=np.sum,
-    transpose=lambda ct, axis, exclusive, reverse: lane_scan(
-        contribution(ct, axis, True), axis_name=axis, exclusive=exclusive, reverse=not reverse
-    ),
-)  # fmt: skip
+def _from_the_other_end(ct, axis, exclusive, reverse) -> Any:
+    return lane_scan(contribution(ct, axis, True), axis_name=axis, exclusive=exclusive, reverse=not reverse)
+
+
+@_collective("scan_over_axis", here=before, own=True, dtype=np.sum, transpose=_from_the_other_end)
 def lane_scan(x, /, *, axis_name, exclusive, reverse):
     """Sums over the lanes up to each, with it unless exclusive, or from it on if reverse."""
 
