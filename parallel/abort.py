@@ -15,7 +15,7 @@ from typing import Any
 from . import board as boards
 from . import early_abort
 from .errors import CollectiveError, CollectiveTimeout
-from .guard import call_site
+from .signature import call_site
 
 GRACE = 0.3  # seconds between a report and the end of the job: lets the other ranks report and output drain
 STAGGER = 0.05  # the same error on several ranks: lower ranks print first, the others then need one line
@@ -104,11 +104,11 @@ class AbortHooks:
         if self.guard is None:
             return False
         board, text = self.guard.board, headline.encode()
-        board.post(boards.RAISED, self.guard.number, text)
+        board.post(boards.RAISED, text)
         if board.rank != board.ranks[0] or patience == NO_TRACEBACK_STAGGER:
             time.sleep(patience)
         for rank in board.ranks:
-            state, _, _, other = board.read(rank)
+            state, *_, other = board.read(rank)
             if (
                 rank != board.rank
                 and text.startswith(other.encode())

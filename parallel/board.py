@@ -5,9 +5,10 @@ When a rank does not come, the others can read what it last did without its help
 
 import struct
 import time
+from typing import NamedTuple
 
 RECORD_BYTES = 512
-_HEAD = struct.Struct("=Bdqq")  # state, time of the last change, number of the collective, length of the text
+_HEAD = struct.Struct("=Bdqqq")  # state, time of the last change, group, number of the collective, length of the text
 _STATE = struct.Struct("=Bd")
 
 STARTED, INSIDE, LEFT, FINISHED, RAISED, REPORTED = range(6)
@@ -19,6 +20,16 @@ _WORDS = {
     RAISED: "has raised",
     REPORTED: "has raised",
 }
+
+
+class Row(NamedTuple):
+    """A rank's account of itself. age: seconds since it was written; communicator, number: of its last collective."""
+
+    state: int
+    age: float
+    communicator: int
+    number: int
+    text: str
 
 
 class Board:
@@ -42,41 +53,44 @@ class Board:
             rows = {}
         self._rows.update(rows)
         self._row = self._rows[self.rank]
-        self.post(STARTED, 0, b"")
+        self.post(STARTED, b"")
         node.Barrier()  # no rank reads a row before its owner has written it
 
     @property
     def ranks(self):
         return sorted(self._rows)
 
-    def post(self, state, number, text):
-        """Write the own row: `text` (bytes) describes collective `number`; cut to the length of the row."""
+    def post(self, state, text, number=None, communicator=0):
+        """Write the own row: `text` (bytes) describes collective `number` of a communicator, or else what came after the last
+        one; cut to the length of the row."""
+        if number is None:
+            _, _, communicator, number, _ = _HEAD.unpack_from(self._row)
         text = text[: RECORD_BYTES - _HEAD.size]
         self._row[_HEAD.size : _HEAD.size + len(text)] = text
-        _HEAD.pack_into(self._row, 0, state, time.time(), number, len(text))
+        _HEAD.pack_into(self._row, 0, state, time.time(), communicator, number, len(text))
 
     def post_state(self, state):
         """Change the state alone: the text stays that of the last collective."""
         _STATE.pack_into(self._row, 0, state, time.time())
 
     def read(self, rank):
-        """(state, seconds since it was written, number, text) of `rank`, or None when its row is not readable."""
+        """Return the Row of `rank`, or None when it is not readable."""
         row = self._rows.get(rank)
         if row is None:
             return None
-        state, written, number, length = _HEAD.unpack_from(row)
+        state, written, communicator, number, length = _HEAD.unpack_from(row)
         text = bytes(row[_HEAD.size : _HEAD.size + length]).decode("utf-8", "replace")
-        return state, max(0.0, time.time() - written), number, text
+        return Row(state, max(0.0, time.time() - written), communicator, number, text)
 
     def describe(self, rank):
         """Describe what `rank` last did, as a phrase."""
         entry = self.read(rank)
         if entry is None:
             return "on another node, its state is not known here"
-        state, age, number, text = entry
+        state, age, _, number, text = entry
         words = _WORDS.get(state, "is in an unknown state,")
         if state in (INSIDE, LEFT):
-            words += f" collective {number}, {text},"
+            words += f" collective {number}{text},"
         elif state in (RAISED, REPORTED):
             words += f" {text},"
         elif state == FINISHED:

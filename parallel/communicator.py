@@ -16,8 +16,9 @@ from .abort import AbortHooks
 from .board import Board
 from .buffers import carrier, host_array, private_copy, reduction
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError
-from .guard import Guard, Signature, setting
+from .guard import Guard, setting
 from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
+from .signature import Signature
 from .transport import MPILink, OneProcess
 from .waiting import wait
 
@@ -27,7 +28,7 @@ __all__ = ["Communicator", "CollectiveError", "CollectiveMismatch", "CollectiveT
 class Communicator:
     """Ranks 0 … size-1 and the collectives between them. `library` is text, for example 'MPICH 5.0.2'.
 
-    Every method is a collective: all ranks call it, in the same order. Arrays are numeric NumPy arrays (or what
+    Every method is a collective: all its ranks call it, in the same order. Arrays are numeric NumPy arrays (or what
     np.asarray makes of the argument) of any order and byte order, 0-d and empty ones included; they are copied
     first, and results are fresh arrays. `label` is text that must be the same on all ranks and appears in errors; with
     POLYAD_COLLECTIVE_CHECK=strict a collective without one must be called from the same line of the program.
@@ -50,8 +51,37 @@ class Communicator:
             self._link.require_outside_of_maps("world().rank")
         return self._link.rank
 
+    @property
+    def ranks(self):
+        """The numbers that its ranks have in `world()`, in its own order; messages name them by these."""
+        return tuple(self._link.ranks)
+
     def __repr__(self):
-        return f"Communicator(rank {self._link.rank} of {self.size}, {self.library})"
+        of = f" of {self._link.name}" if self._link.name else ""
+        return f"Communicator(rank {self._link.rank} of {self.size}{of}, {self.library})"
+
+    def split(self, color, key=0, *, name=""):
+        """The Communicator among those of these ranks that give the same `color`, or None on a rank that gives None.
+
+        color: integer of at least 0, or None. key: integer; the ranks are numbered in its order, those with equal keys as they
+        are here. name: text for messages, the same on all ranks, for example "the axis 'model'"; by default which ranks they
+        are. The ranks of a part make collectives among themselves, in step with each other and not with the rest. A rank that
+        is in several parts at once calls them in an order that lets all go on: two ranks that each wait for the other in
+        another part end the job after POLYAD_DEADLINE. Made once: the same ranks with the same name get the same Communicator.
+
+        >>> import polyad as pa
+        >>> row = pa.world().split(pa.world().rank // 2, name="a row")  # ranks 0 and 1, 2 and 3, ...
+        >>> float(row.allreduce(1.0)) <= 2
+        True
+
+        Errors: TypeError for what is no integer, ValueError for a negative color.
+        """
+        color = None if color is None else operator.index(color)
+        if color is not None and not 0 <= color < 1 << 31:
+            raise ValueError(f"split: color {color} is not an integer from 0 to {(1 << 31) - 1}, or None for a rank in no part")
+        key = operator.index(key)
+        link = self._link.run(Signature("split", label=name), self._link.split, color, key, name)
+        return None if link is None else _parts.setdefault(link, Communicator(link))
 
     def allreduce(self, x, op="sum", *, label=""):
         """The sum, maximum or minimum over the ranks of `x`, elementwise; shape of `x`, bitwise equal on all ranks.
@@ -180,6 +210,7 @@ class Communicator:
         return number
 
 
+_parts: dict[Any, Communicator] = {}  # of each link that a split has made: its communicator, kept for ever
 _world = None
 _world_lock = threading.Lock()
 
@@ -223,4 +254,4 @@ def _make_link():
     guard = Guard(MPI, everyone.Dup(), Board(MPI, everyone))
     hooks.guard = guard
     hooks.watch_the_end()
-    return MPILink(MPI, everyone.Dup(), guard, library)
+    return MPILink(MPI, everyone.Dup(), guard.everyone, library)

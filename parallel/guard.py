@@ -7,40 +7,15 @@ import os
 import sys
 import threading
 import zlib
-from typing import NamedTuple
 
 import numpy as np
 
-from ..dispatch.callers import caller
 from . import board as boards
-from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout
+from .errors import CollectiveError, CollectiveMismatch
+from .group import Group
 from .ownership import Owners
+from .signature import END, call_site, listed
 from .waiting import wait
-
-_CACHED_SIGNATURES = 4096
-
-
-class Signature(NamedTuple):
-    """The facts that all ranks must have in common before a collective moves data."""
-
-    operation: str
-    shape: tuple = ()
-    dtype: np.dtype | None = None
-    reduction: str = ""
-    root: int = -1
-    label: str = ""
-    place: str = ""  # where it is called, compared under POLYAD_COLLECTIVE_CHECK=strict
-
-    def __str__(self):
-        words = self.operation + (f"({self.reduction})" if self.reduction else "")
-        if self.dtype is not None:
-            shape = str(self.shape).replace("-1", "*")
-            words += f" of {self.dtype.name} with shape {shape}"
-        words += f" from root {self.root}" if self.root >= 0 else ""
-        return words + (f" [{self.label}]" if self.label else "") + _at_site(self.place)
-
-
-END = Signature("end of the program")
 
 
 def checking():
@@ -64,11 +39,12 @@ def setting(name, default, kind):
 
 
 class Guard:
-    """Runs collectives one at a time: signature exchange, data, deadline. `control` carries the guard's own messages.
+    """Runs the collectives of a process one at a time, in whichever group of ranks: signature exchange, data, deadline.
 
-    Made by all ranks together; `check`, `deadline` and `end_deadline` (seconds) come from POLYAD_COLLECTIVE_CHECK,
-    POLYAD_DEADLINE and POLYAD_END_DEADLINE and must be the same on all ranks. `owners`: which thread may make collectives
-    now (ownership.py).
+    control: the MPI communicator of all ranks, for the guard's own messages. Made by all ranks together; `check`, `deadline`
+    and `end_deadline` (seconds) come from POLYAD_COLLECTIVE_CHECK, POLYAD_DEADLINE and POLYAD_END_DEADLINE and must be the
+    same on all ranks. `everyone`: the group of all ranks; `groups`: all groups that this rank is in. `owners`: which thread
+    may make collectives now (ownership.py).
     """
 
     def __init__(self, MPI, control, board):
@@ -80,17 +56,14 @@ class Guard:
         self.deadline = setting("POLYAD_DEADLINE", "60", float)
         self.end_deadline = setting("POLYAD_END_DEADLINE", "inf", float)
         self.owners = Owners(self.rank)
-        self.control = control
-        self.number = 0
-        self._minimum = MPI.MIN
-        self._sent, self._received = np.zeros(4, np.int64), np.zeros(4, np.int64)
-        self._known = {}
         self._lock, self._busy = threading.RLock(), False
-        self._told, self.ending = "", ""  # what a comparison is about; how the program has come to its end, if that is known
+        self.told, self.ending = "", ""  # what a comparison is about; how the program has come to its end, if that is known
         self._limit, self._now, self._pending = self.deadline, END, ()
-        settings = zlib.crc32(repr((check, self.deadline, self.end_deadline)).encode())
-        control.Allreduce(np.array([settings, -settings, 0, 0]), self._received, op=self._minimum)
-        if self._received[0] != -self._received[1]:
+        self.everyone = self._where = Group(self, MPI, control, range(self.size))
+        self.groups, self.links = [self.everyone], {}  # links: of the parts, by their ranks and names
+        settings, least = zlib.crc32(repr((check, self.deadline, self.end_deadline)).encode()), np.zeros(2, np.int64)
+        control.Allreduce(np.array([settings, -settings]), least, op=MPI.MIN)
+        if least[0] != -least[1]:
             raise CollectiveMismatch(
                 "POLYAD_COLLECTIVE_CHECK, POLYAD_DEADLINE or POLYAD_END_DEADLINE differ between the "
                 "ranks; set them alike on every node"
@@ -98,30 +71,31 @@ class Guard:
 
     # --- one collective -------------------------------------------------------------------------------------------
 
-    def run(self, signature, move, *args):
-        """`move(*args)` once all ranks have come with an equal `signature`; its result.
+    def run(self, group, signature, move, *args):
+        """`move(*args)` once all ranks of the group have come with an equal `signature`; its result.
 
         Errors: CollectiveMismatch (all ranks alike; they may go on), CollectiveTimeout and any error of `move`
         (this process can then make no further collective); CollectiveError in a forked child, or in another thread than
         that of a map under way.
         """
-        return self._run(signature, None, move, args)
+        return self._run(group, signature, None, move, args)
 
-    def compare(self, signature, mark, told):
-        """Return whether all ranks have come with an equal `mark`, an integer of 62 bits, sent in the message that compares the
-        signatures; told: what is compared, for messages. Errors as for `run`."""
-        self._told = told
-        return self._run(signature, mark, lambda: self._received[2] == -self._received[3], ())
+    def compare(self, group, signature, mark, told):
+        """Return whether all ranks of the group have come with an equal `mark`, an integer of 62 bits, sent in the message that
+        compares the signatures; told: what is compared, for messages. Errors as for `run`."""
+        self.told = told
+        return self._run(group, signature, mark, lambda: group.equal_marks, ())
 
-    def _run(self, signature, mark, move, args):
+    def _run(self, group, signature, mark, move, args):
         self.owners.require(signature)
         with self._lock:
             if self.strict and not signature.label:
                 signature = signature._replace(place=call_site())
-            self._enter(signature)
+            self._begin(group, signature)
             try:
+                group.enter(signature)
                 if self.check or mark is not None:
-                    self._agree(signature, mark or 0)
+                    group.agree(signature, mark or 0)
                 return move(*args)
             except CollectiveMismatch:
                 raise
@@ -133,7 +107,8 @@ class Guard:
                 self.board.post_state(boards.LEFT)
 
     def finish(self):
-        """Say that this rank's program is over, and wait for the others, `end_deadline` long: they may still compute.
+        """Say that this rank's program is over, in each of its groups, and wait for the others, `end_deadline` long: they may
+        still compute.
 
         Errors: CollectiveMismatch when another rank is in a collective instead; CollectiveTimeout when one does not end;
         CollectiveError when a collective was given up before, even if the program has caught that: the job must not look
@@ -144,10 +119,18 @@ class Guard:
         try:
             if self.unusable:
                 raise CollectiveError(f"the job has failed: {self.unusable}")
-            self._enter(END)
-            self.board.post(boards.FINISHED, self.number, self.ending.encode())
+            self._begin(self.everyone, END)
+            for group in self.groups:
+                group.enter(END)
+            self.board.post(boards.FINISHED, self.ending.encode())
+            end, patience = _End(self.groups), min(self.deadline, self.end_deadline)
+            if not wait(end, patience):
+                self._say_who_is_awaited()
             self._limit = self.end_deadline
-            self._agree(END)
+            self.wait(end, after=patience)
+            self._limit = self.deadline
+            for self._where in end.unequal:
+                self._where.require_equal(END)
             self.unusable = "the program has ended"
         finally:
             self._busy = False
@@ -159,9 +142,9 @@ class Guard:
         self._pending = requests  # a request that is given up still owns its buffers: MPI may write to them later
         for request in requests:
             if not wait(request, self._limit - after):
-                raise CollectiveTimeout(self._absence())
+                raise self._where.absence(self._now, self._limit)
 
-    def _enter(self, signature):
+    def _begin(self, group, signature):
         if self._busy:
             raise CollectiveError(
                 f"{signature} was called while this thread is still in {self._now}: a finaliser or "
@@ -172,68 +155,10 @@ class Guard:
                 f"{signature} cannot be run, the ranks are no longer in step: {self.unusable}; "
                 "end this program and start it anew"
             )
-        self._busy, self._now = True, signature
-        self.number += 1
-        self.board.post(boards.INSIDE, self.number, self._known_form(signature)[1])
-
-    def _known_form(self, signature):
-        known = self._known.get(signature)
-        if known is None:
-            if len(self._known) >= _CACHED_SIGNATURES:
-                self._known.clear()
-            known = self._known[signature] = (zlib.crc32(repr(signature).encode()), str(signature).encode())
-        return known
-
-    def _agree(self, signature, mark=0):
-        """The smallest and the largest hash over the ranks, and so for `mark`, in one 32-byte message; hashes that are
-        unequal: tell all to all."""
-        own = zlib.crc32(self.number.to_bytes(8, "little"), self._known_form(signature)[0])
-        sent, received = self._sent, self._received
-        sent[:] = own, -own, mark, -mark
-        request = self.control.Iallreduce(sent, received, op=self._minimum)
-        patience = min(self.deadline, self.end_deadline) if signature is END else 0
-        if patience and not wait(request, patience):
-            self._say_who_is_awaited()
-        self.wait(request, after=patience)
-        if received[0] != -received[1]:
-            self._limit = self.deadline
-            raise CollectiveMismatch(self._difference(signature))
-
-    # --- what the errors say --------------------------------------------------------------------------------------
-
-    def _difference(self, signature):
-        told = f": {self._told}" if signature.operation == "comparison" and self._told else self.ending * (signature is END)
-        shown = f"{signature}{told}" if signature is END or signature.place else f"{signature}{told}{_at_site(call_site())}"
-        calls = self.gather_bytes(shown.encode())
-        lines = [f"  rank {rank}: {call.decode()}" for rank, call in enumerate(calls)]
-        return (
-            f"the ranks do not agree on collective {self.number}:\n"
-            + "\n".join(lines)
-            + "\nEvery rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
-            "branch, a loop count or a shape that depends on the rank"
-        )
-
-    def _absence(self):
-        head = f"{self._now}, collective {self.number}"
-        rows = {rank: self.board.read(rank) for rank in range(self.size) if rank != self.rank}
-        absent = [rank for rank, row in rows.items() if row and (row[2] < self.number or row[0] == boards.FINISHED)]
-        unknown = [rank for rank, row in rows.items() if row is None]
-        if absent:
-            head += f": {_ranks(absent)} did not arrive within {self._limit:g} s"
-        elif unknown:
-            head += f": not complete within {self._limit:g} s; absent may be {_ranks(unknown)}"
-        else:
-            head += f": all ranks came, but the data did not arrive within {self._limit:g} s"
-        return (
-            head
-            + "\n"
-            + self._states(absent or unknown or list(rows))
-            + f"\nIf that rank was only slow, raise POLYAD_{'END_' * (self._now is END)}DEADLINE (seconds); else "
-            "look where it stopped"
-        )
+        self._busy, self._now, self._where = True, signature, group
 
     def _say_who_is_awaited(self):
-        others = [rank for rank in range(self.size) if not (row := self.board.read(rank)) or row[0] != boards.FINISHED]
+        others = [rank for rank in range(self.size) if not (row := self.board.read(rank)) or row.state != boards.FINISHED]
         limit = self.end_deadline
         patience = (
             f"the job is ended {limit:g} s after this program"
@@ -241,43 +166,32 @@ class Guard:
             else "there is no limit to that: set POLYAD_END_DEADLINE (seconds) for one"
         )
         sys.stderr.write(
-            f"[rank {self.rank}/{self.size}] has finished and waits for {_ranks(others)}:\n"
-            + self._states(others)
+            f"[rank {self.rank}/{self.size}] has finished and waits for {listed(others)}:\n"
+            + self.states(others)
             + f"\n{patience}\n"
         )
         sys.stderr.flush()
 
-    def _states(self, ranks):
+    def states(self, ranks):
+        """Say what these ranks last did, a line for each."""
         return "\n".join(f"  rank {rank} {self.board.describe(rank)}" for rank in ranks[:64])
 
-    # --- control data ---------------------------------------------------------------------------------------------
 
-    def gather_numbers(self, *numbers):
-        """int64 array of shape (size, len(numbers)): each rank's numbers, inside a running collective."""
-        table = np.empty((self.size, len(numbers)), np.int64)
-        self.wait(self.control.Iallgather(np.array(numbers, np.int64), table))
-        return table
+class _End:
+    """The request of the last message of all groups: complete once each has arrived, or one says that a rank goes on.
 
-    def gather_bytes(self, payload):
-        """List of every rank's bytes, in the order of the ranks, inside a running collective."""
-        lengths = self.gather_numbers(len(payload))[:, 0]
-        joined = np.empty(int(lengths.sum()), np.uint8)
-        self.wait(self.control.Iallgatherv(np.frombuffer(payload, np.uint8), [joined, lengths.tolist()]))
-        ends = np.cumsum(lengths)
-        return [joined[end - length : end].tobytes() for end, length in zip(ends, lengths)]
+    Ranks end in no order: a rank that has ended tells all of its groups, so none waits for it in a collective of one of them.
+    """
 
+    def __init__(self, groups):
+        self.pending = [(group, group.begin(END)) for group in groups]
+        self.unequal = []
 
-def _ranks(ranks):
-    """'rank 1' or 'ranks 1, 2, 5', cut after a dozen."""
-    shown = ", ".join(map(str, ranks[:12])) + (f" and {len(ranks) - 12} more" if len(ranks) > 12 else "")
-    return f"rank{'s' if len(ranks) > 1 else ''} {shown}"
-
-
-def call_site():
-    """'file:line' of the innermost frame outside this package: what a user can look at; '' if there is none."""
-    place = caller()
-    return "" if place is None else f"{os.path.basename(place[0])}:{place[1]}"
-
-
-def _at_site(site):
-    return f" at {site}" if site else ""
+    def Test(self):
+        """Return whether nothing is left to wait for."""
+        for pair in [*self.pending]:
+            group, request = pair
+            if request.Test():
+                self.pending.remove(pair)
+                self.unequal += [] if group.equal else [group]
+        return not self.pending or bool(self.unequal)

@@ -42,7 +42,7 @@ from .combining import combined
 from .communicator import world
 from .errors import CollectiveError
 from .fingerprints import differing, marks
-from .guard import call_site
+from .signature import call_site
 from .structures import told
 
 if TYPE_CHECKING:

@@ -9,15 +9,22 @@ import math
 import numpy as np
 
 from .errors import CollectiveMismatch
+from .group import Group
+from .signature import listed
 
 
 class OneProcess:
     """The stand-in for one rank: every message is from this rank to itself."""
 
     rank, size, checked, strict = 0, 1, False, False
+    name, ranks = "", range(1)
 
     def __init__(self, library):
         self.library = library
+
+    def split(self, color, key, name):
+        """The link among the ranks that give this color, in the order of their keys; None for one that gives None."""
+        return None if color is None else self
 
     def run(self, signature, move, *args):
         return move(*args)
@@ -66,15 +73,48 @@ class OneProcess:
 
 
 class MPILink:
-    """Messages over an MPI communicator of its own, each within the guard's deadline."""
+    """Messages over an MPI communicator of its own, each within the guard's deadline. group: its ranks."""
 
-    def __init__(self, MPI, comm, guard, library):
+    def __init__(self, MPI, comm, group, library):
         self.rank, self.size, self.library = comm.Get_rank(), comm.Get_size(), library
-        self._MPI, self._comm, self._guard = MPI, comm, guard
+        guard = group.guard
+        self._MPI, self._comm, self._group, self._guard = MPI, comm, group, guard
+        self.name, self.ranks = group.name, group.ranks
         self._wait, self.checked, self.strict = guard.wait, guard.check, guard.strict
-        self.run, self.compare, self.gather_bytes = guard.run, guard.compare, guard.gather_bytes
+        self.run, self.compare, self.gather_bytes = group.run, group.compare, group.gather_bytes
         self.map_under_way = guard.owners.map_under_way
         self.require_outside_of_maps = guard.owners.require_outside_of_maps
+        self._splits = []  # pairs: what this rank has said in a split, and the link that it got
+
+    def split(self, color, key, name):
+        """The link among the ranks that give this color, in the order of their keys; None for one that gives None.
+
+        An MPI library has some two thousand communicators, and freeing one is a collective, which no finaliser can make: a
+        split that all ranks have made before gives what it gave then, and ranks that were put together before are not so again.
+        """
+        asked = color, key, name
+        before = np.packbits([asked == earlier for earlier, _ in self._splits] or [False])
+        self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, before, op=self._MPI.BAND))
+        if before.any():
+            return self._splits[np.flatnonzero(np.unpackbits(before))[0]][1]
+        comm = self._comm.Split(self._MPI.UNDEFINED if color is None else color, key)  # blocks, but all ranks have come
+        link = None if comm == self._MPI.COMM_NULL else self._part(comm, name)
+        self._splits.append((asked, link))
+        return link
+
+    def _part(self, comm, name):
+        """The link over a new communicator, or the one that its ranks have had before."""
+        everyone = self._guard.everyone.control.Get_group()
+        ranks = tuple(comm.Get_group().Translate_ranks(None, everyone))
+        name = name or f"the part {listed(ranks)}"
+        links = self._guard.links
+        if (ranks, name) in links:
+            comm.Free()  # all its ranks know it
+        else:
+            group = Group(self._guard, self._MPI, comm.Dup(), ranks, name)
+            self._guard.groups.append(group)
+            links[ranks, name] = MPILink(self._MPI, comm, group, self.library)
+        return links[ranks, name]
 
     def reduce(self, a, mpi):
         self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, a, op=getattr(self._MPI, mpi)))
@@ -83,7 +123,7 @@ class MPILink:
         self._wait(self._comm.Iallgather(self._MPI.IN_PLACE, table))
 
     def gather_blocks(self, block):
-        lengths = self._guard.gather_numbers(len(block))[:, 0]
+        lengths = self._group.gather_numbers(len(block))[:, 0]
         joined = np.empty((int(lengths.sum()), *block.shape[1:]), block.dtype)
         counts = (lengths * math.prod(block.shape[1:])).tolist()
         self._wait(self._comm.Iallgatherv(block, [joined, counts]))
@@ -100,7 +140,7 @@ class MPILink:
 
     def exchange(self, sent, received, source, dest):
         if self._guard.check:  # an unpaired message would be taken for the next exchange's
-            pairs = self._guard.gather_numbers(*(-1 if r is None else r for r in (source, dest)))
+            pairs = self._group.gather_numbers(*(-1 if r is None else r for r in (source, dest)))
             require_pairs([tuple(None if r < 0 else r for r in pair) for pair in pairs.tolist()])
         null = self._MPI.PROC_NULL
         self._wait(

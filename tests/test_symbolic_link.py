@@ -11,7 +11,7 @@ SCRIPT = """
 import sys, warnings
 import numpy as np
 import polyad as pa
-from polyad.parallel.guard import call_site
+from polyad.parallel.signature import call_site
 
 assert "linked" in pa.__file__, pa.__file__
 assert call_site() == "script.py:8", call_site()

@@ -72,7 +72,7 @@ if fault == "killed":
     if not first: os.kill(os.getpid(), signal.SIGKILL)
     w.allreduce(x)
 if fault == "nested":
-    from polyad.parallel.guard import Signature
+    from polyad.parallel.signature import Signature
     w._link.run(Signature("outer"), w.barrier)
 """
 
