@@ -89,7 +89,8 @@ from .devices import (
 )  # fmt: skip
 from .parallel import (
     CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
-    CollectiveTimeout as CollectiveTimeout, RankError as RankError, pmap as pmap, world as world,
+    CollectiveTimeout as CollectiveTimeout, Mesh as Mesh, PartitionSpec as PartitionSpec, RankError as RankError,
+    make_mesh as make_mesh, pmap as pmap, shard_map as shard_map, world as world,
 )  # fmt: skip
 
 __version__ = "0.1.0"

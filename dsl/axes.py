@@ -21,11 +21,14 @@ class Axis:
 
     offset = 0
     spans_processes = False
+    takes: Any = None  # what of the processes it uses
 
     def __init__(self, name, size, depth):
         self.name, self.size, self.depth = name, size, depth
         self.local = size
         self.run: Any = None  # the pass over the lanes that is under way
+        self.around: list = []  # results of collectives over axes of enclosing maps, in every lane here
+        self.inside: list = []  # axes of maps under way in this one that ask what they are given
         self.effects = None  # for each lane here, what operations with an effect have given so far, once there are any
         self.varying = False  # lanes have answered Python differently: what a collective gives is each lane's own
         self.answers = 0  # a checksum of what Python was told in this pass, kept where other processes have lanes too
@@ -58,6 +61,9 @@ class Axis:
         """Combine what the lanes of this process give to a collective with the rest. how: its name; here: function of the
         values of all lanes, or of their sum, that gives the result; own: that is one for each lane here, along axis 0."""
         return here(value)
+
+    def given(self, x):
+        """Note what a collective around the map has given to each of the lanes here."""
 
     def join(self, outputs):
         """Structure and units of the results over all lanes, from the `Outputs` here."""

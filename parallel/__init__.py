@@ -5,8 +5,22 @@ One process without MPI is the same semantics with one rank. `mpi4py` is loaded 
 
 from . import early_abort
 from .communicator import CollectiveError, CollectiveMismatch, CollectiveTimeout, Communicator, RankError, world
+from .mesh import Mesh, make_mesh
 from .pmap import pmap
+from .shard_map import PartitionSpec, shard_map
 
-__all__ = ["CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "RankError", "pmap", "world"]
+__all__ = [
+    "CollectiveError",
+    "CollectiveMismatch",
+    "CollectiveTimeout",
+    "Communicator",
+    "Mesh",
+    "PartitionSpec",
+    "RankError",
+    "make_mesh",
+    "pmap",
+    "shard_map",
+    "world",
+]
 
 early_abort.install_early_abort()

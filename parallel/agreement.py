@@ -25,7 +25,10 @@ from .errors import CollectiveError, CollectiveMismatch
 
 
 class Restart(BaseException):
-    """Lanes of different ranks turn out to go different ways after a collective: all ranks run the map again."""
+    """Lanes of different ranks turn out to go different ways after a collective: all ranks run the map of this depth again."""
+
+    def __init__(self, depth):
+        self.depth = depth
 
 
 START = "the start"
@@ -41,12 +44,12 @@ def meet(blocks, place, detail=None):
     """Tell all ranks where this one stands in a map and return what they have told as `detail`: a list with one for each
     rank, or with the one that all have told, which costs a message of a few bytes and no work that grows with the ranks.
 
-    blocks: the lanes of the map on the ranks. place: text, which must be equal on all ranks, but for two: "error"
-    (detail: class name and message) and "split" (detail: depth of an enclosing map, groups of its lanes) of one rank
-    are raised on every rank. Raises LaneSplitError for ranks at different places, CollectiveMismatch for ranks in different
-    calls, CollectiveError for another's error, Restart if the lanes have gone different ways after a collective. What is
-    raised has the attribute `met`: all ranks know of it. An error that all ranks know of ends the map: it is raised again by
-    every later call.
+    blocks: the lanes of the map on the ranks. place: text, which must be equal on all ranks, but for three: "error" (detail:
+    class name and message), "split" (detail: depth of an enclosing map, groups of its lanes) and "restart" (detail: depth of an
+    enclosing map) of one rank are raised on every rank. Raises LaneSplitError for ranks at different places, CollectiveMismatch
+    for ranks in different calls, CollectiveError for another's error, Restart if the lanes have gone different ways after a
+    collective. What is raised has the attribute `met`: communicators all of whose ranks know of it. An error that all ranks
+    know of ends the map: it is raised again by every later call.
     """
     axis = blocks.axis
     if axis is not None and axis.failure is not None:
@@ -58,11 +61,21 @@ def meet(blocks, place, detail=None):
     try:
         _raise_for_all(blocks, found, place)
     except BaseException as error:
-        error.met = True  # type: ignore[attr-defined]
+        note_met(error, comm)
         if axis is not None:
             axis.note(error)
         raise
     return [detail for _, detail, _ in found]
+
+
+def note_met(error, comm):
+    """Note that all ranks of a communicator know of an error."""
+    error.met = {*getattr(error, "met", ()), comm}
+
+
+def is_met(error, comm):
+    """Return whether all ranks of a communicator know of an error."""
+    return comm in getattr(error, "met", ())
 
 
 def _raise_for_all(blocks, found, place):
@@ -76,6 +89,9 @@ def _raise_for_all(blocks, found, place):
             )
     if place == "error":
         return  # its own error goes on
+    for there, detail, _ in found:
+        if there == "restart":
+            raise Restart(detail)
     for there, detail, _ in found:
         if there == "split":
             depth, groups = detail
@@ -155,7 +171,7 @@ def unified(blocks, place, x, lanes=False):
 def _fail(blocks, message):
     """Raise a LaneSplitError that all ranks raise."""
     error = LaneSplitError(f"{blocks.name}: {message}")
-    error.met = True  # type: ignore[attr-defined]
+    note_met(error, blocks.comm)
     if blocks.axis is not None:
         blocks.axis.note(error)
     raise error

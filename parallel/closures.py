@@ -13,7 +13,7 @@ import types
 
 from ..ad import Dual, Reverse
 from ..ad.reverse.tape import ReverseRun
-from ..dispatch import Layer, open_runs, tree
+from ..dispatch import Layer, layers_of, open_runs, tree
 from ..dsl import Traced
 from ..dsl.jit.wrapper import Jitted
 from ..dsl.layers.tracing import TraceRun
@@ -143,6 +143,7 @@ class Watch:
         self.tapes = [(run, len(run.tape)) for run in tapes]
         traces = [run for run in runs if isinstance(run, TraceRun) and not run.performs]
         self.traces = [(run, len(run.recorded())) for run in traces]
+        self.own = set()  # values from before that are those of the lanes here all the same
 
     def __bool__(self):
         return bool(self.tapes or self.traces)
@@ -157,19 +158,30 @@ class Watch:
         self._settle()
         self.starts = [len(run.tape) for run, _ in self.tapes], [len(run.recorded()) for run, _ in self.traces]
 
+    def allow(self, x):
+        """Note that a value from before belongs to the lanes here: a collective around the map has given it to each of them."""
+        for part in layers_of(x):
+            if isinstance(part, Reverse):
+                self.own.add((part.run, part.index))
+            elif isinstance(part, Traced):
+                self.own.add(part.variable)
+            elif isinstance(part, Dual):
+                self.allow(part.tangent)
+
     def escaped(self, results):
         """The enclosing transformation of which the body, or one of its results, has an invariant value; else None."""
         for (run, mark), start in zip(self.tapes, self.starts[0], strict=True):
-            outside = lambda x, run=run, mark=mark: isinstance(x, Reverse) and x.run is run and x.index < mark
+            before = lambda i, run=run, mark=mark: i < mark and (run, i) not in self.own
+            outside = lambda x, run=run, before=before: isinstance(x, Reverse) and x.run is run and before(x.index)
             parents = (node[3] for node in run.tape[start:])
-            read = any(p < mark if type(p) is int else min(p, default=mark) < mark for p in parents)
+            read = any(before(p) if type(p) is int else any(map(before, p)) for p in parents)
             if read or any(_holds(x, outside) for x in results):
                 return run
         for (run, mark), start in zip(self.traces, self.starts[1], strict=True):
             if run.performs:  # it has gone on eagerly: what is computed is no value of it
                 continue
             steps = run.recorded()
-            inside = {v for e in steps[mark:] for v in e.outputs} | {v for v, _ in run.constants.values()}
+            inside = {v for e in steps[mark:] for v in e.outputs} | {v for v, _ in run.constants.values()} | self.own
             outside = lambda x, run=run, inside=inside: isinstance(x, Traced) and x.run is run and x.variable not in inside
             read = any(hasattr(v, "aval") and v not in inside for e in steps[start:] for v in e.inputs)
             if read or any(_holds(x, outside) for x in results):

@@ -12,7 +12,7 @@ With each collective, and at the end, the ranks also compare what their lanes ha
 the same, the result of a collective is one value of all lanes; where it turns out to differ after a collective, all ranks
 run the map again, with results of collectives that are each lane's own (`Axis.varying`).
 
-A map inside a map that is spread over the ranks already runs as `vmap` on each rank: there are no ranks left for it.
+A map inside another one takes another axis of the mesh (mesh.py); where there is none left it runs as `vmap` on each rank.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import contextlib
 import functools
 import re
 import threading
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,15 +34,15 @@ from ..dsl.layers.mapped_inputs import MappedContainer, MappedInputs
 from ..dsl.layers.mapped_outputs import with_one_dtype
 from ..dsl.layers.splitting import Split
 from ..dsl.layers.vmap import map_lanes, title
-from .agreement import CALLED, START, Restart, kinds_around, meet, transformations
+from .agreement import CALLED, START, Restart, is_met, kinds_around, meet, note_met, transformations
 from .captured import reads, reads_given
 from .checksums import checksum
 from .closures import Watch, substituted
 from .collectives import Blocks, first, gather, split, vary
 from .combining import combined
-from .communicator import world
 from .errors import CollectiveError
 from .fingerprints import differing, marks
+from .mesh import ranks_for
 from .signature import call_site
 from .structures import told
 
@@ -84,36 +85,46 @@ def pmap(
 
     @functools.wraps(f)
     def mapped(*args, **kwargs):
-        comm = world()
-        name = title("pmap", f)
-        inputs = MappedInputs(name, args, kwargs, in_axes, axis_size)
-        if comm.size == 1 or any(axis.spans_processes for axis in enclosing_axes()):
-            axis = Axis(axis_name, inputs.size, current_depth() + 1)
-            return map_lanes(name, f, inputs, axis).assemble(out_axes)
-        axis = RankAxis(comm, name, axis_name, inputs.size, current_depth() + 1)
-        with comm.map_under_way(name), axis.in_step():
-            varying_f = axis.enter(f, inputs, out_axes)
-            try:
-                return map_lanes(name, varying_f, inputs, axis).assemble(out_axes)
-            except Restart:
-                axis.restart()
-            return map_lanes(name, varying_f, inputs, axis).assemble(out_axes)
+        inputs = MappedInputs(title("pmap", f), args, kwargs, in_axes, axis_size)
+        return map_over(*ranks_for(axis_name), f, inputs, axis_name, out_axes)
 
     return mapped
+
+
+def map_over(comm, takes, f, inputs, axis_name, out_axes, told="out_axes"):
+    """Run f over all lanes of the inputs, spread over the ranks of a communicator (None: each runs all). takes: see
+    `RankAxis`. told: what the user calls out_axes."""
+    name, depth = inputs.name, current_depth() + 1
+    if comm is None or comm.size == 1:
+        axis = Axis(axis_name, inputs.size, depth)
+        axis.takes = takes
+        return map_lanes(name, f, inputs, axis).assemble(out_axes, told)
+    axis = RankAxis(comm, name, axis_name, inputs.size, depth, takes)
+    with comm.map_under_way(name), axis.in_step():
+        varying_f = axis.enter(f, inputs, out_axes)
+        try:
+            return map_lanes(name, varying_f, inputs, axis).assemble(out_axes, told)
+        except Restart as signal:
+            if signal.depth != depth:
+                raise
+            axis.restart()
+        return map_lanes(name, varying_f, inputs, axis).assemble(out_axes, told)
 
 
 class RankAxis(Axis):
     """A mapped axis whose lanes lie on the ranks of a communicator; see `Axis`.
 
-    failure: the error that all ranks have met and that ends the map, whatever the mapped function makes of it.
+    failure: the error that all ranks have met and that ends the map, whatever the mapped function makes of it. takes: what of
+    the ranks it uses, the axis of a mesh or the whole world: maps inside it use others.
     """
 
     spans_processes = True
     failure = None
     done = 0  # collectives over the axis so far, the same number on all ranks
 
-    def __init__(self, comm, name, axis_name, size, depth):
+    def __init__(self, comm, name, axis_name, size, depth, takes="world"):
         super().__init__(axis_name, size, depth)
+        self.takes = takes
         self.blocks = Blocks(comm, size, name)
         self.local = self.blocks.local
         self.offset = self.blocks.start if self.blocks.kept else 0
@@ -133,8 +144,18 @@ class RankAxis(Axis):
     def part(self, places):
         """Lanes of the ranks have gone different ways, as all ranks have just learnt where they stand."""
         if self.done or places != {"the end"}:
-            raise Restart
+            raise Restart(self.depth)
         self.varying = True  # there were no collectives
+
+    def settle_around(self):
+        """Have the ranks of this axis know one answer of the lanes of each map around, before these meet on other ranks: what
+        they were asked here may have depended on the lanes of this one."""
+        around = [axis for axis in enclosing_axes() if isinstance(axis, RankAxis) and axis.depth < self.depth]
+        if around:
+            told = meet(self.blocks, "the answers of the lanes around", tuple([axis.way() for axis in around]))
+            for axis, ways in zip(around, zip(*told, strict=True), strict=True):
+                if len(set(ways)) > 1 and not axis.varying:
+                    axis.answers = zlib.crc32(repr(sorted(set(ways), key=str)).encode())
 
     def restart(self):
         """Before the map is run again."""
@@ -188,7 +209,7 @@ class RankAxis(Axis):
     def _refuse(self, message, kind: type[Exception] = CollectiveError):
         """Raise an error that all ranks raise."""
         error = kind(f"{self.blocks.name}: {message}")
-        error.met = True  # type: ignore[attr-defined]
+        note_met(error, self.blocks.comm)
         raise error
 
     def _vary(self, x):
@@ -207,6 +228,8 @@ class RankAxis(Axis):
         place = f"{how}{list(params.values()) or ''} over the axis {self!r}"
         if self.blocks.comm.strict and not self.varying:  # else each lane may call it in a branch of its own
             place += CALLED + call_site()
+        for axis in reversed(self.inside):
+            axis.settle_around()
         try:
             y = combined(how, value, here, own, self.blocks, place, params)
         except CollectiveError as error:
@@ -215,8 +238,12 @@ class RankAxis(Axis):
         self.done += 1
         return y
 
+    def given(self, x):
+        if self.watch:
+            self.watch.allow(x)
+
     def leave(self, signal):
-        if getattr(signal, "met", False):
+        if is_met(signal, self.blocks.comm):
             return
         if isinstance(signal, Split):
             meet(self.blocks, "split", (signal.run.depth, signal.groups))
@@ -227,20 +254,28 @@ class RankAxis(Axis):
     @contextlib.contextmanager
     def in_step(self):
         """An error of the lanes here becomes one of all ranks, which would wait for this one otherwise."""
-        self.blocks.axis = self
+        self.blocks.axis, around = self, enclosing_axes()
+        for axis in around:
+            axis.inside.append(self)
         try:
             yield
-        except CollectiveError:
+        except Restart as signal:
+            if not is_met(signal, self.blocks.comm):
+                meet(self.blocks, "restart", signal.depth)
             raise
         except Exception as error:
-            if not getattr(error, "met", False) and self.failure is None:
+            engine = isinstance(error, CollectiveError) and not hasattr(error, "met")  # all its ranks have raised it
+            if not (engine or is_met(error, self.blocks.comm)) and self.failure is None:
                 meet(self.blocks, "error", (type(error).__name__, str(error)))
             raise
         finally:
+            for axis in around:
+                axis.inside.remove(self)
             self.blocks.axis = self.failure = None  # an error holds the frames it went through
 
     def join(self, outputs):
         """The results over all lanes: what all ranks have in common as it is, the rest gathered."""
+        self.settle_around()
         structure, units = outputs.leaves()
         leaves = [leaf for unit in units for leaf in tree.leaves(unit)]
         escaped = self.watch.escaped([leaf.value for leaf in leaves]) if self.watch else None

@@ -17,7 +17,7 @@ class OneProcess:
     """The stand-in for one rank: every message is from this rank to itself."""
 
     rank, size, checked, strict = 0, 1, False, False
-    name, ranks = "", range(1)
+    name, ranks, on_node = "", range(1), (0,)
 
     def __init__(self, library):
         self.library = library
@@ -79,7 +79,7 @@ class MPILink:
         self.rank, self.size, self.library = comm.Get_rank(), comm.Get_size(), library
         guard = group.guard
         self._MPI, self._comm, self._group, self._guard = MPI, comm, group, guard
-        self.name, self.ranks = group.name, group.ranks
+        self.name, self.ranks, self.on_node = group.name, group.ranks, guard.board.ranks
         self._wait, self.checked, self.strict = guard.wait, guard.check, guard.strict
         self.run, self.compare, self.gather_bytes = group.run, group.compare, group.gather_bytes
         self.map_under_way = guard.owners.map_under_way

@@ -46,6 +46,7 @@ class _Lockstep(Axis):
     def __init__(self, axis, depth):
         super().__init__(axis.name, axis.size, depth)
         self.outer, self.spans_processes, self.local, self.offset = axis, axis.spans_processes, axis.local, axis.offset
+        self.takes = axis.takes
 
     def own(self, lanes):
         return self.outer.own(lanes)

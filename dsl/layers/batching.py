@@ -37,13 +37,13 @@ class LanesRun(Run):
     results of the collectives so far.
     """
 
-    __slots__ = ("acting", "asked", "axis", "effects", "example", "lanes", "log", "position", "size")
+    __slots__ = ("acting", "asked", "axis", "effects", "enclosing", "example", "lanes", "log", "position", "size")
 
     def __init__(self, name, axis, lanes, log):
         super().__init__(name)
         self.axis, self.lanes, self.log = axis, lanes, log
         self.size = axis.local if lanes is None else len(lanes)
-        self.position, self.asked = 0, 0
+        self.position, self.enclosing, self.asked = 0, 0, 0
         self.effects, self.acting = 0, False  # how many there were in this pass, and whether one is under way
         self.example = None  # one of the mapped arrays, for arrays made on their device
 
@@ -133,23 +133,47 @@ class LanesRun(Run):
         name: the operation. value: `Stacked`, what these lanes give. perform: function of that of all lanes here. own: its
         result is each lane's own, along axis 0.
         """
-        signature = (name, value.shape, None if is_number(value.value) else str(dtype_of(value.value)))
-        if self.position == len(self.log):
-            if self.lanes is not None:
-                raise Need(self, signature, value, perform)
-            self.log.append((signature, perform(value)))
-        logged, result = self.log[self.position]
+        result = self._logged(self.log, self.position, name, value, perform)
         self.position += 1  # not for one that has failed: user code may go on all the same
-        if not fits(logged, signature):
-            raise LaneSplitError(
-                f"{self.name}: lanes that took different paths meet different collectives: {collective_text(logged)} and "
-                f"{collective_text(signature)}; all lanes must call the same ones in the same order"
-            )
         if own:
             return self.batched(result if self.lanes is None else pick(result, self.lanes))
         if self.axis.varying and not is_number(result):
             return self.constant(result)
         return Replicated[self.depth](result, self)
+
+    def _logged(self, log, position, name, value, perform):
+        """The result of a collective, the one at this position of a log."""
+        signature = (name, value.shape, None if is_number(value.value) else str(dtype_of(value.value)))
+        if position == len(log):
+            if self.lanes is not None:
+                raise Need(self, signature, value, perform, log)
+            log.append((signature, perform(value)))
+        logged, result = log[position]
+        for axis in (self.axis, *self.axis.inside):
+            axis.given(result.value if isinstance(result, Stacked) else result)
+        if not fits(logged, signature):
+            raise LaneSplitError(
+                f"{self.name}: lanes that took different paths meet different collectives: {collective_text(logged)} and "
+                f"{collective_text(signature)}; all lanes must call the same ones in the same order"
+            )
+        return result
+
+    def over_an_enclosing_axis(self, op, value, params):
+        """The result of a collective over the axis of an enclosing map, in which each lane here takes part by itself. All lanes
+        here call it at once, and only once, though they may go different ways and run again. value: `Stacked`."""
+        axis = params["axis_name"]
+
+        def perform(lanes):
+            if lanes.same:
+                return Stacked(op(lanes.value, **params), True)
+            return Stacked(op.card.rules["trace"](self.axis.local, lanes.value, **params), False)
+
+        name = f"{op.card.public} over {axis!r}"
+        result = self._logged(self.axis.around, self.enclosing, name, value, perform)
+        self.enclosing += 1
+        if not result.same:
+            return self.batched(result.value if self.lanes is None else pick(result.value, self.lanes))
+        return self.constant(result.value) if self.axis.varying else self.same(result.value)
 
     def is_replicated(self, x):
         """Return whether x is known to be the same in all lanes by a collective."""
@@ -234,8 +258,10 @@ class Replicated(_Lanes):
         def run(*args, **params):
             r = args[whose].run
             check_runs(r, args, cls)
-            if neutral is not None and params["axis_name"].depth == cls.depth:
-                return neutral(args[whose].value, **params)
+            if neutral is not None:
+                if params["axis_name"].depth == cls.depth:
+                    return neutral(args[whose].value, **params)
+                return r.over_an_enclosing_axis(generic.function, Stacked(args[whose].value, True), params)
             y = spread(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
             return several(y, [cls(part, r) for part in y]) if isinstance(y, tuple) else cls(y, r)
 
@@ -311,6 +337,6 @@ def _named_axis_target(cls, generic, batched, whose):
         xs = [a.value if b else a for a, b in zip(args, batched, strict=True)]
         if axis_name.depth == cls.depth:
             return card.rules["batch"](r, *xs, axis_name=axis_name, **params)
-        return cls(card.rules["trace"](r.size, *xs, axis_name=axis_name, **params), r)
+        return r.over_an_enclosing_axis(generic.function, Stacked(xs[0], False), {"axis_name": axis_name, **params})
 
     return run

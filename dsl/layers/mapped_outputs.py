@@ -2,10 +2,21 @@
 
 import numpy as np
 
-from ...dispatch import LaneSplitError, Layer, LeakedLayerError, ShapeError, is_container, isa, settled, snapshot, tree
-from ..array_libraries import asarray_like
+from ...dispatch import (
+    LaneSplitError,
+    Layer,
+    LeakedLayerError,
+    ShapeError,
+    is_container,
+    isa,
+    settled,
+    snapshot,
+    tree,
+)
+from ..array_libraries import asarray_like, bottom
 from ..avals import dtype_of, is_number, ndim_of, normalize_axis, shape_of
 from ..axes import Stacked
+from ..ops.compare import equal, logical_and, logical_or, not_equal
 from ..ops.shape import broadcast_to, concatenate, moveaxis
 from ..ops.sorting import argsort
 from .batch_axes import batch_axes, containers_in, lanes_given, of_one_lane
@@ -90,24 +101,29 @@ class Outputs:
         columns = zip(*[units for _, units, _ in self.parts], strict=True)
         return structure, [tree.map(merge, *c) if any(map(is_container, c)) else merge(*c) for c in columns]
 
-    def assemble(self, out_axes):
-        """The result tree, with the lanes where `out_axes` says."""
+    def assemble(self, out_axes, told="out_axes"):
+        """The result tree, with the lanes where `out_axes` says. told: what the user calls these."""
         structure, units = self.axis.join(self)
         model = tree.unflatten(structure, list(range(len(units))))
-        axes = tree.broadcast_prefix(out_axes, model, f"{self.name}: out_axes")
+        axes = tree.broadcast_prefix(out_axes, model, f"{self.name}: {told}")
         placed = [self._place(u, a) for u, a in zip(units, axes, strict=True)]
         constants = [leaf.value for unit in units for leaf in tree.leaves(unit) if leaf.same]
         return tree.unflatten(structure, unaliased(placed, [*tree.leaves(self.inputs.given), *constants]))
+
+    def _of_axis(self):
+        return "" if self.axis.name is None else f" of the axis {self.axis!r} (or a spec that does not name it)"
 
     def _place(self, unit, out_axis):
         if is_container(unit):
             return self._place_container(unit, out_axis)
         value = unit.value
         if out_axis is None:
+            if not unit.same and self.axis.varying and _agree(value):
+                return value[0]  # what a collective gave lanes that went different ways
             if not unit.same:
                 raise ShapeError(
-                    f"{self.name}: out_axes is None for a result that differs between lanes; use an axis, or reduce it "
-                    "with psum or pmean over the axis name"
+                    f"{self.name}: out_axes is None for a result that differs between lanes{self._of_axis()}; use an axis, or "
+                    "reduce it with psum or pmean over the axis name"
                 )
             return value
         if not getattr(value, "mapped", True):
@@ -137,6 +153,16 @@ class Outputs:
                 )
             out_axis %= ndim
         return lanes_given(unit, out_axis, size, give, f"{self.name}: out_axes {out_axis}")
+
+
+def _agree(lanes):
+    """Return whether the lanes of a value are known to be equal, in all lanes of maps around."""
+    if not shape_of(lanes)[0]:
+        return False
+    first = lanes[:1]
+    both_nan = logical_and(not_equal(lanes, lanes), not_equal(first, first))
+    alike = bottom(logical_or(equal(lanes, first), both_nan))
+    return isa(alike, (np.ndarray, np.generic)) and bool(np.all(alike))
 
 
 def merge_parts(name, parts, column):

@@ -27,10 +27,10 @@ class Split(BaseException):
 
 
 class Need(BaseException):
-    """A part of the lanes reached a collective; `value` is its contribution, a `Stacked`."""
+    """A part of the lanes reached a collective; `value` is its contribution, a `Stacked`, `log` where its result belongs."""
 
-    def __init__(self, run, signature, value, perform):
-        self.run, self.signature, self.value, self.perform = run, signature, value, perform
+    def __init__(self, run, signature, value, perform, log):
+        self.run, self.signature, self.value, self.perform, self.log = run, signature, value, perform, log
 
 
 def collective_text(signature):

@@ -80,7 +80,15 @@ def _among(lanes, group):
 # ---------------------------------------------------------------------- running
 def map_lanes(name, f, inputs, axis):
     """Run f over all lanes of `inputs`, splitting them where Python asks, and return the `Outputs`."""
-    log, parts, f = [], [None], looked_at(name, f, axis)
+    try:
+        return _all_lanes(name, looked_at(name, f, axis), inputs, axis)
+    except (Split, Need) as signal:  # of an enclosing map
+        axis.leave(signal)
+        raise
+
+
+def _all_lanes(name, f, inputs, axis):
+    log, parts = [], [None]
     while True:
         done, waiting = _run_parts(name, f, inputs, axis, log, parts)
         if not waiting:
@@ -88,7 +96,7 @@ def map_lanes(name, f, inputs, axis):
         _check_all_wait(name, axis, done, waiting)
         parts = [lanes for lanes, _ in waiting]
         need = waiting[0][1]
-        log.append((need.signature, need.perform(merge_parts(name, parts, [n.value for _, n in waiting]))))
+        need.log.append((need.signature, need.perform(merge_parts(name, parts, [n.value for _, n in waiting]))))
 
 
 def _run_parts(name, f, inputs, axis, log, parts):
@@ -105,7 +113,6 @@ def _run_parts(name, f, inputs, axis, log, parts):
                 done.append((lanes, *flatten_outputs(name, out, run)))
         except (Split, Need) as signal:
             if signal.run is not run:
-                axis.leave(signal)
                 raise
             if isinstance(signal, Need):
                 waiting.append((lanes, signal.with_traceback(None)))  # its frames hold all values of the pass
