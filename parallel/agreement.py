@@ -9,6 +9,8 @@ Nor does a rank know what the lanes of the others have answered Python, on which
 collective is one value or one of each lane (`Axis.varying`). So each message carries the answers so far.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..ad import Dual, Reverse
@@ -22,6 +24,7 @@ from ..dsl.layers.splitting import Split
 from ..dsl.ops.create import zeros_like
 from .checksums import layers
 from .errors import CollectiveError, CollectiveMismatch
+from .group import Word, lines
 
 
 class Restart(BaseException):
@@ -33,39 +36,70 @@ class Restart(BaseException):
 
 START = "the start"
 OUTSIDE = "outside"  # where no map is under way, as in a derivative backwards
+WORDS, STARTS = 64, 8  # different things of the ranks that each of them hears at a meeting, and of its starts
 CALLED = " called at "  # before the line that calls a collective, in the place of a meeting, where that is compared
 NAMES = {"ReverseRun": "a derivative backwards", "ForwardRun": "a derivative forwards", "SeriesRun": "a Taylor series",
          "PatternRun": "a sparsity pattern", "LanesRun": "a map", "TraceRun": "a trace", "JitRun": "jit",
          "TapeRun": "a tape", "VariableRun": "variables"}  # fmt: skip
+SAME_CALLS = (
+    "\nEvery rank must make the same calls in the same order: look for a branch, a loop count or an error caught that depends "
+    "on the rank"
+)
 LAYER_KINDS = {kind.__name__: kind for kind in (Batched, Dual, Replicated, Reverse, Series, Taped, Traced)}
 
 
-def meet(blocks, place, detail=None):
-    """Tell all ranks where this one stands in a map and return what they have told as `detail`: a list with one for each
-    rank, or with the one that all have told, which costs a message of a few bytes and no work that grows with the ranks.
+class Met(NamedTuple):
+    """A meeting's words: what was told as `detail`, one Word for each different one, that of the lowest rank first. unanimous:
+    all ranks have told the same, and whatever else they compared is the same too."""
+
+    words: list
+    unanimous: bool
+
+    @property
+    def details(self):
+        """The different things that were told."""
+        return [word.what for word in self.words]
+
+
+def meet(blocks, place, detail=None, also=()):
+    """Tell all ranks where this one stands in a map, and learn which different things they have told as `detail`: a `Met`.
+    Where all have told the same, it costs one message of a few bytes and no work that grows with the ranks; else some messages
+    for each different thing, and no rank hears each of the others.
 
     blocks: the lanes of the map on the ranks. place: text, which must be equal on all ranks, but for three: "error" (detail:
     class name and message), "split" (detail: depth of an enclosing map, groups of its lanes) and "restart" (detail: depth of an
-    enclosing map) of one rank are raised on every rank. Raises LaneSplitError for ranks at different places, CollectiveMismatch
-    for ranks in different calls, CollectiveError for another's error, Restart if the lanes have gone different ways after a
-    collective. What is raised has the attribute `met`: communicators all of whose ranks know of it. An error that all ranks
-    know of ends the map: it is raised again by every later call.
+    enclosing map) of one rank are raised on every rank. also: is compared, and not told. Raises LaneSplitError for ranks at
+    different places, CollectiveMismatch for ranks in different calls, CollectiveError for another's error, Restart if the lanes
+    have gone different ways after a collective. What is raised has the attribute `met`: communicators all of whose ranks know
+    of it. An error that all ranks know of ends the map: it is raised again by every later call.
+
+    The first meeting of a map is where the ranks compare how they have called it (`RankAxis.start`).
     """
     axis = blocks.axis
     if axis is not None and axis.failure is not None:
         raise axis.failure
-    mine = (place, detail, OUTSIDE if axis is None else axis.way())
+    start, way = (None, OUTSIDE) if axis is None else (axis.start, axis.way())
     comm = blocks.comm
-    unified = comm.same(repr(mine).encode(), label=blocks.name, told=place)
-    found = [mine] if unified else comm.gather_objects(mine, label=blocks.name)
+    if comm.same(repr((start, place, detail, also, way)).encode(), label=blocks.name, told=place):
+        if axis is not None:
+            axis.start = None
+        return Met([Word(detail, 0, comm.size)], True)
     try:
-        _raise_for_all(blocks, found, place)
+        if not comm.same(repr(start).encode(), label=blocks.name, told=place):
+            _raise_for_starts(blocks, comm.distinct((start, place), most=STARTS, label=blocks.name))
+        if axis is not None:
+            axis.start = None
+        ways = comm.same(repr(way).encode(), label=blocks.name, told=place)
+        told = place, detail, way == OUTSIDE
+        found = comm.distinct(told, first=place in ("error", "split", "restart"), most=WORDS, label=blocks.name)
+        found.sort(key=lambda word: word.rank)
+        _raise_for_all(blocks, found, place, not ways)
     except BaseException as error:
         note_met(error, comm)
         if axis is not None:
             axis.note(error)
         raise
-    return [detail for _, detail, _ in found]
+    return Met([word._replace(what=word.what[1]) for word in found], False)
 
 
 def note_met(error, comm):
@@ -78,45 +112,64 @@ def is_met(error, comm):
     return comm in getattr(error, "met", ())
 
 
-def _raise_for_all(blocks, found, place):
-    for rank, (there, detail, _) in enumerate(found):
+def lanes_told(blocks, words):
+    """Words as lines, each with the lanes of its lowest rank."""
+    return lines(words, blocks.comm.size, lambda rank: f"rank {blocks.comm.ranks[rank]}, {blocks.lanes(rank)}")
+
+
+def _raise_for_starts(blocks, found):
+    """Raise for ranks whose first meeting of a map this is with others where it is not, or with another call."""
+    starts = [word._replace(what=word.what[0]) for word in found]
+    if any(start.what is None for start in starts):
+        places = lanes_told(blocks, [word._replace(what=word.what[1]) for word in found])
+        raise CollectiveMismatch(f"{blocks.name}: the ranks are not in the same call of a map:{places}{SAME_CALLS}")
+    blocks.axis.refuse(starts)
+
+
+def _raise_for_all(blocks, found, place, parted):
+    """Raise what the ranks have told, Words of (place, detail, whether outside of the map), unless it lets them go on. parted:
+    their lanes have gone different ways."""
+    for (there, detail, _), rank, _ in found:
         if there == "error" and place != "error":
             kind, message = detail
             raise (
                 LaneSplitError(message)
                 if kind == "LaneSplitError"
-                else CollectiveError(f"{blocks.name}: rank {rank} raised {kind}: {message}")
+                else CollectiveError(f"{blocks.name}: rank {blocks.comm.ranks[rank]} raised {kind}: {message}")
             )
     if place == "error":
         return  # its own error goes on
-    for there, detail, _ in found:
+    for (there, detail, _), *_ in found:
         if there == "restart":
             raise Restart(detail)
-    for there, detail, _ in found:
+    for (there, detail, _), *_ in found:
         if there == "split":
             depth, groups = detail
             raise Split(run_at(depth), groups)
-    ways, places = {way for *_, way in found}, {there for there, *_ in found}
-    lines = "".join(f"\n  rank {r}, {blocks.lanes(r)}: {there}" for r, (there, *_) in enumerate(found))
-    apart = len(ways) > 1 and OUTSIDE in ways
-    if apart or START in places and len(places) > 1:
-        outside = " (some of them after the map, some inside)" if apart else ""
+    counts = {}
+    for (there, *_), rank, count in found:
+        first, before = counts.get(there, (rank, 0))
+        counts[there] = first, before + count
+    told = lanes_told(blocks, [Word(there, rank, count) for there, (rank, count) in counts.items()])
+    if len({outside for (*_, outside), *_ in found}) > 1:
         raise CollectiveMismatch(
-            f"{blocks.name}: the ranks are not in the same call of a map{outside}:{lines}\nEvery rank must make the same calls "
-            "in the same order: look for a branch, a loop count or an error caught that depends on the rank"
+            f"{blocks.name}: the ranks are not in the same call of a map (some of them after the map, some inside):{told}"
+            + SAME_CALLS
         )
-    if len(ways) > 1:
-        blocks.axis.part(places)
-    if len(places) > 1:
-        if len({there.partition(CALLED)[0] for there in places}) == 1:
+    if parted:
+        blocks.axis.part(set(counts))
+    if len(counts) > 1:
+        if len({there.partition(CALLED)[0] for there in counts}) == 1:
             raise CollectiveMismatch(
-                f"{blocks.name}: the ranks are in different lines of the program:{lines}\nEvery rank must make the same calls "
+                f"{blocks.name}: the ranks are in different lines of the program:{told}\nEvery rank must make the same calls "
                 "in the same order; POLYAD_COLLECTIVE_CHECK=strict compares where they are made"
             )
         raise LaneSplitError(
-            f"{blocks.name}: the lanes meet different collectives:{lines}\nA collective that only some lanes take has "
+            f"{blocks.name}: the lanes meet different collectives:{told}\nA collective that only some lanes take has "
             "no meaning: call it before the branch, or in every branch"
         )
+    if sum(word.count for word in found) < blocks.comm.size:
+        raise CollectiveMismatch(f"{blocks.name}: the ranks tell more than {WORDS} different things at {place}, such as:{told}")
 
 
 def run_at(depth):
@@ -135,24 +188,28 @@ def transformations(kinds):
 
 
 def unified(blocks, place, x, lanes=False):
-    """x with the layers that the value has on any rank, and a Python number in the dtype of the others.
+    """x with the layers that the value has on any rank, and a Python number in the dtype of the others; and whether it had this
+    form on all ranks, so that what they do with it needs no comparison any more.
 
-    lanes: x holds lanes along axis 0, whose number may differ between ranks. All ranks call it.
-    Raises LaneSplitError for different shapes, dtypes or kinds of transformations around.
+    lanes: x holds lanes along axis 0, whose number may differ between ranks. All ranks call it. Raises LaneSplitError for
+    different shapes, dtypes or kinds of transformations around.
     """
-    detail = (layers(x), shape_of(x)[int(lanes) :], *_dtype_text(x))
-    found = meet(blocks, place, (kinds_around(), *detail))
+    met = meet(blocks, place, (kinds_around(), *described(x, lanes)))
+    if met.unanimous:
+        return x, True
+    found = met.details
     followed = {depth for _, each, *_ in found for depth, _ in each}
     if len({tuple([pair for pair in kinds if pair[0] in followed]) for kinds, *_ in found}) > 1:
-        lines = [f"\n  rank {r}, {blocks.lanes(r)}: {transformations(kinds)}" for r, (kinds, *_) in enumerate(found)]
+        told = lanes_told(blocks, [word._replace(what=transformations(word.what[0])) for word in met.words])
         _fail(
             blocks,
             f"lanes of different ranks are inside of different transformations where they give their values for {place}:"
-            f"{''.join(lines)}\nA derivative of which a collective is a part must be taken in all lanes",
+            f"{told}\nA derivative of which a collective is a part must be taken in all lanes",
         )
     found = [tuple(rest) for _, *rest in found]
-    if all(each == detail for each in found):
-        return x
+    if len(set(found)) == 1:
+        return x, True
+    found = [(*rest, shape, dtype, weak) for *rest, _, shape, dtype, weak in found]
     dtypes = {np.dtype(dtype) for *_, dtype, weak in found if not weak}
     kinds = {f"{dtype}{list(shape)}" for _, shape, dtype, weak in found if not weak}
     misfit = any(weak and not np.can_cast(dtype, d, "same_kind") for *_, dtype, weak in found for d in dtypes)
@@ -165,7 +222,7 @@ def unified(blocks, place, x, lanes=False):
     for each, *_ in found:
         for depth, kind in each:  # Batched takes in Replicated of the same depth
             wanted[depth] = min(kind, wanted.get(depth, kind))
-    return lifted(x, sorted(wanted.items(), reverse=True))
+    return lifted(x, sorted(wanted.items(), reverse=True)), False
 
 
 def _fail(blocks, message):
@@ -175,6 +232,17 @@ def _fail(blocks, message):
     if blocks.axis is not None:
         blocks.axis.note(error)
     raise error
+
+
+def described(x, lanes):
+    """The form of a value, by which ranks compare: its layers, their numbers of lanes, its shape without that of `lanes`, dtype
+    and whether it is a number. Of values of one form, each operation sends arrays of one shape and dtype."""
+    sizes, below = [], x
+    while isinstance(below, Layer):
+        if isinstance(below, Batched):
+            sizes.append(below.run.size)
+        below = below.below
+    return layers(x), tuple(sizes), shape_of(x)[int(lanes) :], *_dtype_text(x)
 
 
 def _dtype_text(x):

@@ -47,7 +47,7 @@ class Board:
             self._window = MPI.Win.Allocate_shared(RECORD_BYTES, 1, comm=node)
             rows = {
                 rank: memoryview(self._window.Shared_query(place)[0]).cast("B")
-                for place, rank in enumerate(node.allgather(self.rank))
+                for place, rank in enumerate(node.Get_group().Translate_ranks(None, comm.Get_group()))
             }
         except (MPI.Exception, NotImplementedError):
             rows = {}

@@ -14,6 +14,7 @@ lanes runs the map on lane 0 all the same, so that it takes part in every collec
 computes is cut off (`Blocks.own`) on every way out, backwards too.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,13 @@ class Blocks:
     need be.
 
     rank: of this process. start, kept: its block. local: lanes that run here, which is one where kept is 0 and there are lanes
-    at all. name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None. Blocks of two calls
-    of a map are equal where they lie alike, so that a step that is recorded once more is known to be the same.
+    at all. name: of the map, for messages. axis: the `RankAxis` while its map is under way, else None. agreed: the ranks have
+    compared the form of what is sent next. Blocks of two calls of a map are equal where they lie alike, so that a step that is
+    recorded once more is known to be the same.
     """
 
     axis: Any = None
+    agreed = False
 
     def __init__(self, comm, size, name):
         self.comm, self.size, self.name = comm, size, name
@@ -53,6 +56,12 @@ class Blocks:
         """First lane and number of lanes of a rank."""
         each, longer = divmod(self.size, self.comm.size)
         return rank * each + min(rank, longer), each + (rank < longer)
+
+    @functools.cached_property
+    def lengths(self):
+        """The number of lanes of each rank."""
+        each, longer = divmod(self.size, self.comm.size)
+        return each + (np.arange(self.comm.size) < longer)
 
     def lanes(self, rank):
         """The lanes of a rank as text."""
@@ -82,13 +91,18 @@ def gather(x, blocks, place="a derivative"):
 
     x: this rank's block, empty for a rank without lanes. place: what it is for, in messages.
     """
-    return rank_gather(unified(blocks, place, x, lanes=True), blocks=blocks)
+    return _agreed(rank_gather, blocks, *unified(blocks, place, x, lanes=True))
+
+
+def gather_agreed(x, blocks):
+    """As `gather`, of an x of whose form the ranks have agreed (`described`)."""
+    return _agreed(rank_gather, blocks, x, True)
 
 
 def total(x, blocks, place="a derivative"):
     """The sum of x over the ranks: invariant; small integers and booleans are summed as NumPy's sum does."""
-    x = unified(blocks, place, x)
-    y = rank_sum(x, blocks=blocks)
+    x, agreed = unified(blocks, place, x)
+    y = _agreed(rank_sum, blocks, x, agreed)
     return y.item() if is_number(x) else y
 
 
@@ -100,6 +114,15 @@ def vary(x, blocks):
 def first(x, blocks):
     """A varying x that is known to be equal on all ranks, as an invariant."""
     return rank_first(x, blocks=blocks) if isinstance(x, Layer) else x
+
+
+def _agreed(op, blocks, x, agreed):
+    """The operation, which compares nothing if the ranks have `agreed` on the form of x: then all send the same."""
+    before, blocks.agreed = blocks.agreed, agreed
+    try:
+        return op(x, blocks=blocks)
+    finally:
+        blocks.agreed = before
 
 
 # ---------------------------------------------------------------------- the cards
@@ -190,7 +213,10 @@ def _kernel(op, function):
 
 
 _kernel(rank_split, lambda x, blocks, filled: blocks.take(x, filled))
-_kernel(rank_gather, lambda x, blocks: blocks.comm.allgatherv(x, label=blocks.name))
-_kernel(rank_sum, lambda x, blocks: blocks.comm.allreduce(x, label=blocks.name)[()])
+_kernel(
+    rank_gather,
+    lambda x, blocks: blocks.comm.allgatherv(x, label=blocks.name, lengths=blocks.lengths, agreed=blocks.agreed),
+)
+_kernel(rank_sum, lambda x, blocks: blocks.comm.allreduce(x, label=blocks.name, agreed=blocks.agreed)[()])
 _kernel(rank_vary, lambda x, blocks: x)
 _kernel(rank_first, lambda x, blocks: x)

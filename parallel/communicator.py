@@ -16,6 +16,7 @@ from .abort import AbortHooks
 from .board import Board
 from .buffers import carrier, host_array, private_copy, reduction
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError
+from .group import KEY_BITS
 from .guard import Guard, setting
 from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
 from .signature import Signature
@@ -83,15 +84,16 @@ class Communicator:
         link = self._link.run(Signature("split", label=name), self._link.split, color, key, name)
         return None if link is None else _parts.setdefault(link, Communicator(link))
 
-    def allreduce(self, x, op="sum", *, label=""):
+    def allreduce(self, x, op="sum", *, label="", agreed=False):
         """The sum, maximum or minimum over the ranks of `x`, elementwise; shape of `x`, bitwise equal on all ranks.
 
         `op` is 'sum' (dtype of np.sum: bool and small integers give int64), 'max' or 'min' (dtype of `x`; NaN
-        where any rank has NaN). Errors: ValueError for another op, TypeError for complex max and min.
+        where any rank has NaN). agreed: the ranks have compared operation, shape and dtype already, and do not so here. Errors:
+        ValueError for another op, TypeError for complex max and min.
         """
         a = host_array(x, "allreduce")
         how = reduction(op, a.dtype, "allreduce")
-        signature = Signature("allreduce", a.shape, a.dtype, op, label=label)
+        signature = Signature("allreduce", a.shape, a.dtype, op, label=label, agreed=agreed)
         if how.fold is not None and not how.mpi:
             return np.asarray(how.fold(self._gathered(a, signature), axis=0))
         travelling = how.encode(a)
@@ -103,17 +105,21 @@ class Communicator:
         a = host_array(x, "allgather")
         return self._gathered(a, Signature("allgather", a.shape, a.dtype, label=label))
 
-    def allgatherv(self, x, *, label=""):
+    def allgatherv(self, x, *, label="", lengths=None, agreed=False):
         """Every rank's `x` joined along axis 0, where the lengths may differ; the other axes must be equal.
 
-        Errors: ValueError for a 0-d `x`.
+        lengths: integer array with that of each rank, the same on all of them, if they are known: it saves a message. agreed:
+        the ranks have compared the other axes and the dtype already. Errors: ValueError for a 0-d `x`, or one of another length
+        than this rank's.
         """
         a = host_array(x, "allgatherv")
         if a.ndim == 0:
             raise ValueError("allgatherv: a 0-d array has no axis 0 to join along; use allgather")
+        if lengths is not None and lengths[self._link.rank] != len(a):
+            raise ValueError(f"allgatherv: {len(a)} rows of shape {a.shape[1:]}, but lengths say {lengths[self._link.rank]}")
         block = private_copy(a)
-        signature = Signature("allgatherv", (-1, *a.shape[1:]), a.dtype, label=label)
-        return self._link.run(signature, self._link.gather_blocks, carrier(block)).view(a.dtype)
+        signature = Signature("allgatherv", (-1, *a.shape[1:]), a.dtype, label=label, agreed=agreed)
+        return self._link.run(signature, self._link.gather_blocks, carrier(block), lengths).view(a.dtype)
 
     def bcast(self, x, root=0, *, label=""):
         """The root's `x` on every rank; shape and dtype must be equal on all ranks.
@@ -180,16 +186,27 @@ class Communicator:
         payload = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
         if self.same(payload, label=label):
             return True
-        gathered = self._link.run(Signature("agree", label=label), self._link.gather_bytes, payload)
-        first, *others = map(pickle.loads, gathered)
-        return all(bool(first == other) for other in others)
+        first = self._link.run(Signature("agree", label=label), self._link.broadcast_bytes, payload, 0)
+        differing = 0 if pickle.loads(first) == obj else 1 + self._link.rank
+        return bool(self._link.compare(Signature("comparison", label=label), differing, ""))
+
+    def distinct(self, what, *, first=False, most=64, label=""):
+        """The different things that the ranks say: a list of Words (what, lowest rank that says it, how many ranks do), the
+        same on all ranks, of at most `most` of them: then others are left out.
+
+        what: of numbers, texts, tuples and lists, told apart by their repr. first: this one comes before all others; where
+        several ranks say so, that of the lowest stands for all. It costs some messages for each, whatever the number of ranks.
+        """
+        key = 0 if first else 1 + (_digest(repr(what).encode()) >> 63 - KEY_BITS)
+        payload = pickle.dumps(what, pickle.HIGHEST_PROTOCOL)
+        words = self._link.run(Signature("distinct", label=label), self._link.distinct, payload, key, most)
+        return [word._replace(what=pickle.loads(word.what)) for word in words]
 
     def same(self, payload, *, label="", told=""):
         """Return whether the bytes `payload` are equal on all ranks, by a digest of 62 bits: one small message whatever the
         number of ranks, with no work that grows with it. told: what is compared, for messages; it may differ between the
         ranks."""
-        digest = int.from_bytes(hashlib.blake2b(payload, digest_size=8).digest(), "little") >> 2
-        return bool(self._link.compare(Signature("comparison", label=label), digest, told))
+        return bool(self._link.compare(Signature("comparison", label=label), _digest(payload), told))
 
     def ranks_by_node(self):
         """All ranks, those of one node beside each other, in the order of the nodes' first ranks."""
@@ -213,6 +230,11 @@ class Communicator:
         if not 0 <= number < self.size:
             raise ValueError(f"{what} is rank {number}, but the ranks are 0 … {self.size - 1}")
         return number
+
+
+def _digest(payload):
+    """An integer of 62 bits."""
+    return int.from_bytes(hashlib.blake2b(payload, digest_size=8).digest(), "little") >> 2
 
 
 _parts: dict[Any, Communicator] = {}  # of each link that a split has made: its communicator, kept for ever

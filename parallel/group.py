@@ -6,6 +6,7 @@ them is not taken for a rank in another. All of them share the guard, which runs
 
 import functools
 import zlib
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,27 @@ from .signature import END, at_site, call_site, listed
 
 _CACHED_SIGNATURES = 4096
 ALL = 0  # the identity of the group of all ranks
+KEY_BITS, RANK_BITS = 40, 22  # of a key of what ranks say, and of a rank, in one number
+_NOTHING = 1 << KEY_BITS + RANK_BITS
+_CALLS = 8  # different calls that a message names
+
+
+class Word(NamedTuple):
+    """A thing that some ranks say. rank: the lowest of them; count: how many they are."""
+
+    what: Any
+    rank: int
+    count: int
+
+
+def lines(words, size, name=lambda rank: f"rank {rank}"):
+    """Such words as the lines of a message, a lowest rank first. size: of the group; name: function that names a rank."""
+    shown = [
+        f"\n  {name(word.rank)}: {word.what}{f' ({word.count} ranks)' if word.count > 1 else ''}"
+        for word in sorted(words, key=lambda word: word.rank)
+    ]
+    rest = size - sum(word.count for word in words)
+    return "".join(shown) + (f"\n  {rest} more ranks: others" if rest else "")
 
 
 class Group:
@@ -31,7 +53,7 @@ class Group:
         self.identity = 1 + zlib.crc32(repr((name, tuple(ranks))).encode()) if name else ALL
         self.number = 0
         self._of = f" of {name}" if name else ""
-        self._minimum = MPI.MIN
+        self._minimum, self._sum, self._in_place = MPI.MIN, MPI.SUM, MPI.IN_PLACE
         self._sent, self._received = np.zeros(4, np.int64), np.zeros(4, np.int64)
         self._known = {}
         self.run, self.wait = functools.partial(guard.run, self), guard.wait
@@ -91,12 +113,12 @@ class Group:
         guard = self.guard
         told = f": {guard.told}" if signature.operation == "comparison" and guard.told else guard.ending * (signature is END)
         placed = signature is END or signature.place
-        calls = self.gather_bytes(f"{signature}{told}{'' if placed else at_site(call_site())}".encode())
-        lines = [f"  rank {rank}: {call.decode()}" for rank, call in zip(self.ranks, calls, strict=True)]
+        call = f"{signature}{told}{'' if placed else at_site(call_site())}".encode()
+        calls = self.distinct(call, self._known_form(signature)[0], _CALLS)
+        named = [Word(call.decode(), self.ranks[rank], count) for call, rank, count in calls]
         return (
-            f"the ranks do not agree on {self}:\n"
-            + "\n".join(lines)
-            + "\nEvery rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
+            f"the ranks do not agree on {self}:{lines(named, self.size)}\n"
+            "Every rank must make the same calls in the same order, with equal shapes and dtypes: look for a "
             "branch, a loop count or a shape that depends on the rank"
         )
 
@@ -122,6 +144,32 @@ class Group:
         return row.communicator == self.identity and row.number >= self.number and row.state != boards.FINISHED
 
     # --- control data ---------------------------------------------------------------------------------------------
+
+    def distinct(self, payload, key, most):
+        """List of Words: the different bytes that the ranks say, in the order of their keys, inside a running collective.
+
+        key: of what this rank says, an integer of KEY_BITS bits; for ranks of one key that of the lowest stands. most: of how
+        many to hear. It takes a few messages for each, whatever the number of ranks.
+        """
+        found, last = [], -1
+        while len(found) < most:
+            least = np.array([key << RANK_BITS | self.rank if key > last else _NOTHING])
+            self.wait(self.control.Iallreduce(self._in_place, least, op=self._minimum))
+            if least[0] == _NOTHING:
+                break
+            last, root = int(least[0]) >> RANK_BITS, int(least[0]) & (1 << RANK_BITS) - 1
+            found.append((self.broadcast_bytes(payload, root), root, last))
+        counts = np.array([key == its for *_, its in found], np.int64)
+        self.wait(self.control.Iallreduce(self._in_place, counts, op=self._sum))
+        return [Word(what, root, int(count)) for (what, root, _), count in zip(found, counts, strict=True)]
+
+    def broadcast_bytes(self, payload, root):
+        """The root's bytes, inside a running collective."""
+        length = np.array([len(payload)], np.int64)
+        self.wait(self.control.Ibcast(length, root))
+        data = np.frombuffer(payload, np.uint8).copy() if self.rank == root else np.empty(int(length[0]), np.uint8)
+        self.wait(self.control.Ibcast(data, root))
+        return data.tobytes()
 
     def gather_numbers(self, *numbers):
         """int64 array of shape (size, len(numbers)): each rank's numbers, inside a running collective."""

@@ -94,7 +94,7 @@ class Guard:
             self._begin(group, signature)
             try:
                 group.enter(signature)
-                if self.check or mark is not None:
+                if self.check and not signature.agreed or mark is not None:
                     group.agree(signature, mark or 0)
                 return move(*args)
             except CollectiveMismatch:

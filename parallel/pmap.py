@@ -28,20 +28,21 @@ import numpy as np
 
 from ..dispatch import LaneSplitError, LeakedLayerError, current_depth, is_container, open_runs, tree
 from ..dsl import broadcast_to
-from ..dsl.avals import dtype_of, is_number, shape_of
+from ..dsl.avals import shape_of
 from ..dsl.axes import Axis, Stacked, enclosing_axes
 from ..dsl.layers.mapped_inputs import MappedContainer, MappedInputs
 from ..dsl.layers.mapped_outputs import with_one_dtype
 from ..dsl.layers.splitting import Split
 from ..dsl.layers.vmap import map_lanes, title
-from .agreement import CALLED, START, Restart, is_met, kinds_around, meet, note_met, transformations
+from .agreement import CALLED, START, Restart, described, is_met, kinds_around, meet, note_met, transformations
 from .captured import reads, reads_given
 from .checksums import checksum
 from .closures import Watch, substituted
-from .collectives import Blocks, first, gather, split, vary
+from .collectives import Blocks, first, gather, gather_agreed, split, vary
 from .combining import combined
 from .errors import CollectiveError
 from .fingerprints import differing, marks
+from .group import Word, lines
 from .mesh import ranks_for
 from .signature import call_site
 from .structures import told
@@ -120,6 +121,7 @@ class RankAxis(Axis):
 
     spans_processes = True
     failure = None
+    start: Any = None  # how this rank has called the map and with what, until the ranks have compared it
     done = 0  # collectives over the axis so far, the same number on all ranks
 
     def __init__(self, comm, name, axis_name, size, depth, takes="world"):
@@ -152,7 +154,7 @@ class RankAxis(Axis):
         they were asked here may have depended on the lanes of this one."""
         around = [axis for axis in enclosing_axes() if isinstance(axis, RankAxis) and axis.depth < self.depth]
         if around:
-            told = meet(self.blocks, "the answers of the lanes around", tuple([axis.way() for axis in around]))
+            told = meet(self.blocks, "the answers of the lanes around", tuple([axis.way() for axis in around])).details
             for axis, ways in zip(around, zip(*told, strict=True), strict=True):
                 if len(set(ways)) > 1 and not axis.varying:
                     axis.answers = zlib.crc32(repr(sorted(set(ways), key=str)).encode())
@@ -181,7 +183,8 @@ class RankAxis(Axis):
         return f
 
     def _check_inputs(self, f, inputs, out_axes):
-        """Raise on all ranks if they have called the map in different ways, or with different arguments."""
+        """Have the ranks compare, where they meet first, whether they have called the map in the same way and with the same
+        arguments."""
         how = (
             ("the transformations around it", transformations(kinds_around())),
             ("the thread", re.sub(r"-?\d+", "", threading.current_thread().name)),
@@ -190,12 +193,23 @@ class RankAxis(Axis):
             ("out_axes", re.sub(r"np\.int64\((-?\d+)\)", r"\1", repr(out_axes))),
         )
         what = [*marks(f, inputs.given), ("the number of lanes", inputs.size, ()), *self._reads(f, inputs.given)]
-        calls, found = zip(*meet(self.blocks, START, (how, what)), strict=True)
-        for column in zip(*calls, strict=True):
-            if len(set(column)) > 1:
-                lines = "".join(f"\n  rank {rank}: {value}" for rank, (_, value) in enumerate(column))
-                self._refuse(f"{column[0][0]}: not the same on all ranks:{lines}\nEvery rank calls a map in the same way")
-        different = differing(found)
+        self.start = how, what
+        if self.blocks.comm.strict:
+            meet(self.blocks, START)
+
+    def refuse(self, starts):
+        """Raise, on all ranks, what differs between the calls of which they have told (Words)."""
+        for i, (name, _) in enumerate(starts[0].what[0]):
+            values = {}
+            for word in starts:
+                value = word.what[0][i][1]
+                first, count = values.get(value, (word.rank, 0))
+                values[value] = min(first, word.rank), count + word.count
+            if len(values) > 1:
+                told = [Word(value, self.blocks.comm.ranks[rank], count) for value, (rank, count) in values.items()]
+                shown = lines(told, self.blocks.comm.size)
+                self._refuse(f"{name}: not the same on all ranks:{shown}\nEvery rank calls a map in the same way")
+        different = differing([word.what[1] for word in sorted(starts, key=lambda word: word.rank)])
         if different is not None:
             self._refuse(
                 f"{different} differs between the ranks, which would mix silently: each rank gives the same full arguments, "
@@ -281,23 +295,24 @@ class RankAxis(Axis):
         escaped = self.watch.escaped([leaf.value for leaf in leaves]) if self.watch else None
         mine = (
             told(tree.unflatten(structure, units), lambda leaf: "*"),
-            [self._told(leaf) for leaf in leaves],
+            [(leaf.same, *described(leaf.value, not leaf.same)) for leaf in leaves],
             escaped and f"{escaped.name} (entered at {escaped.where})",
         )
-        structures, ranks, escapes = zip(*meet(self.blocks, "the end", mine), strict=True)
+        whole = [checksum(leaf.value) if leaf.same and self._whole else None for leaf in leaves]
+        met = meet(self.blocks, "the end", (kinds_around(), *mine), also=whole)
+        _, structures, ranks, escapes = zip(*met.details, strict=True)
         self._check(structures, escapes)
-        self._check_same(structure, leaves, ranks)
-        merged = iter([self._merge(leaf, column) for leaf, *column in zip(leaves, *ranks, strict=True)])
+        columns = list(zip(*ranks, strict=True))
+        if not met.unanimous and self._whole:
+            self._check_same(columns, whole)
+        merged = iter([self._merge(leaf, column) for leaf, column in zip(leaves, columns, strict=True)])
         fill = lambda leaf: next(merged)
         return structure, [tree.map(fill, unit) if is_container(unit) else fill(unit) for unit in units]
 
-    def _told(self, leaf):
-        """Return what the others are told of a result: (whether it is the same in all lanes here, dtype or None for a number,
-        its shape and checksum where it is taken for the same on all ranks, or None)."""
-        value = leaf.value
-        dtype = None if is_number(value) else str(dtype_of(value))
-        whole = leaf.same and not self.varying and self.blocks.comm.checked
-        return leaf.same, dtype, (shape_of(value), checksum(value)) if whole else None
+    @property
+    def _whole(self):
+        """True if results that hold no lane's value are taken for one value of all lanes, and compared."""
+        return not self.varying and self.blocks.comm.checked
 
     def _check(self, structures, escapes):
         """Errors that every rank raises, as it knows what the others know."""
@@ -315,25 +330,30 @@ class RankAxis(Axis):
                     LaneSplitError,
                 )
 
-    def _check_same(self, structure, leaves, ranks):
-        """Results that hold no lane's value are one value of all lanes: raise where it is not the same on all ranks."""
-        if self.varying:
-            return
-        for i, column in enumerate(zip(*ranks, strict=True)):
-            if all([same for same, *_ in column]) and len(set(column)) > 1:
-                shown = {f"{dtype or 'a number'}{list(whole[0]) if whole[0] else ''}" for _, dtype, whole in column if whole}
+    def _check_same(self, columns, whole):
+        """Results that hold no lane's value are one value of all lanes: raise where it is not the same on all ranks. whole: a
+        checksum of each here."""
+        here = np.array([-1 if mark is None else mark for mark in whole], np.int64)
+        least, most = self.blocks.comm.allreduce(np.stack([here, -here]), "min", label=self.blocks.name)
+        for i, column in enumerate(columns):
+            forms = {form[3:] for form in column}  # shape, dtype, whether it is a number
+            if all(same for same, *_ in column) and (len(forms) > 1 or least[i] != -most[i]):
+                shown = {f"{'a number' if weak else dtype}{list(shape) or ''}" for shape, dtype, weak in forms}
                 kinds = f" ({' and '.join(sorted(shown))})" if len(shown) > 1 else ""
                 self._refuse(
-                    f"result {i} of {len(leaves)} is the same in all lanes of each rank, but differs between the ranks{kinds}: "
-                    "the function reads something of its rank (a number, a file, the time); let it depend on the lanes "
-                    "(arguments, axis_index), or combine it with psum. POLYAD_COLLECTIVE_CHECK=0 leaves this check out"
+                    f"result {i} of {len(columns)} is the same in all lanes of each rank, but differs between the "
+                    f"ranks{kinds}: the function reads something of its rank (a number, a file, the time); let it depend on "
+                    "the lanes (arguments, axis_index), or combine it with psum. POLYAD_COLLECTIVE_CHECK=0 leaves this "
+                    "check out"
                 )
 
     def _merge(self, leaf, column):
-        """One result of all lanes. column: what was told of it on each rank, or what all have told."""
+        """One result of all lanes. column: its different forms on the ranks."""
         if not self.varying and all(same for same, *_ in column):
             return Stacked(first(leaf.value, self.blocks), True)
-        (value,) = with_one_dtype([leaf.value], {np.dtype(dtype) for _, dtype, _ in column if dtype is not None})
+        (value,) = with_one_dtype([leaf.value], {np.dtype(dtype) for *_, dtype, weak in column if not weak})
         if leaf.same:
             value = broadcast_to(value, shape=(self.local, *shape_of(value)))
+        if len(column) == 1:
+            return Stacked(gather_agreed(self.own(value), self.blocks), False)
         return Stacked(gather(self.own(value), self.blocks, "the same result"), False)

@@ -18,6 +18,7 @@ class Signature(NamedTuple):
     root: int = -1
     label: str = ""
     place: str = ""  # where it is called, compared under POLYAD_COLLECTIVE_CHECK=strict
+    agreed: bool = False  # the ranks have compared it already, in a message of their own
 
     def __str__(self):
         words = self.operation + (f"({self.reduction})" if self.reduction else "")

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from .errors import CollectiveMismatch
-from .group import Group
+from .group import Group, Word
 from .signature import listed
 
 
@@ -43,8 +43,8 @@ class OneProcess:
     def gather(self, table):
         """In place: `table[r]` becomes rank r's `table[r]`."""
 
-    def gather_blocks(self, block):
-        """All ranks' blocks joined along axis 0."""
+    def gather_blocks(self, block, lengths=None):
+        """All ranks' blocks joined along axis 0; lengths: of the blocks, if they are known."""
         return block.copy()
 
     def broadcast(self, a, root):
@@ -71,6 +71,14 @@ class OneProcess:
         """List of every rank's bytes."""
         return [payload]
 
+    def distinct(self, payload, key, most):
+        """List of Words: the different bytes that the ranks say."""
+        return [Word(payload, 0, 1)]
+
+    def broadcast_bytes(self, payload, root):
+        """The root's bytes."""
+        return payload
+
 
 class MPILink:
     """Messages over an MPI communicator of its own, each within the guard's deadline. group: its ranks."""
@@ -82,6 +90,7 @@ class MPILink:
         self.name, self.ranks, self.on_node = group.name, group.ranks, guard.board.ranks
         self._wait, self.checked, self.strict = guard.wait, guard.check, guard.strict
         self.run, self.compare, self.gather_bytes = group.run, group.compare, group.gather_bytes
+        self.distinct, self.broadcast_bytes = group.distinct, group.broadcast_bytes
         self.map_under_way = guard.owners.map_under_way
         self.require_outside_of_maps = guard.owners.require_outside_of_maps
         self._splits = []  # pairs: what this rank has said in a split, and the link that it got
@@ -122,11 +131,15 @@ class MPILink:
     def gather(self, table):
         self._wait(self._comm.Iallgather(self._MPI.IN_PLACE, table))
 
-    def gather_blocks(self, block):
-        lengths = self._group.gather_numbers(len(block))[:, 0]
+    def gather_blocks(self, block, lengths=None):
+        if lengths is None:
+            lengths = self._group.gather_numbers(len(block))[:, 0]
         joined = np.empty((int(lengths.sum()), *block.shape[1:]), block.dtype)
-        counts = (lengths * math.prod(block.shape[1:])).tolist()
-        self._wait(self._comm.Iallgatherv(block, [joined, counts]))
+        if lengths[0] == lengths[-1] and (lengths == lengths[0]).all():
+            self._wait(self._comm.Iallgather(block, joined))
+        else:
+            counts = lengths * math.prod(block.shape[1:])
+            self._wait(self._comm.Iallgatherv(block, [joined, counts.astype(np.intc)]))
         return joined
 
     def broadcast(self, a, root):

@@ -2,10 +2,16 @@
 that grows with their number."""
 
 import re
+import sys
 
+import numpy as np
 import pytest
+from many_ranks import many_ranks
 
+import polyad as pa
 from polyad.parallel import checksums
+from polyad.parallel.agreement import meet
+from polyad.parallel.collectives import Blocks
 
 pytestmark = pytest.mark.quick
 
@@ -67,7 +73,7 @@ refused(lambda: pmap(inside, axis_name="i")(K[4 - ranks :]), kind=pa.LaneSplitEr
 
 _, pull = pa.vjp(f := pmap(lambda v: psum(v, "i"), axis_name="i"), K)
 call = lambda: f(K) if rank == 1 else pull(K)
-refused(call, "not in the same call", ": the start", ": a derivative", kind=CollectiveMismatch)
+refused(call, "not in the same call", ": psum", ": a derivative", kind=CollectiveMismatch)
 
 # whole arguments: each element, on both sides of the sizes at which sums are taken
 for n in (3, 65_535, 65_536, 65_537, 200_000):
@@ -235,7 +241,98 @@ def test_a_rank_that_does_not_end_ends_the_job(mpirun, fault, told):
     assert re.search(told, job.stderr, re.DOTALL), str(job)
 
 
+DISTINCT = (
+    COMMON
+    + """
+from polyad.parallel.agreement import WORDS, meet
+from polyad.parallel.collectives import Blocks
+blocks = Blocks(w, 2 * ranks, "a map")
+def words(what, **options):
+    found = w.distinct(what, **options)
+    assert w.agree(found)
+    return sorted(found, key=lambda word: word.rank)
+assert words(("all", 1)) == [(("all", 1), 0, ranks)]
+assert words(rank % 2) == [(0, 0, (ranks + 1) // 2), (1, 1, ranks // 2)]
+assert words(rank, most=2) == sorted(words(rank, most=2)) and len(words(rank, most=2)) == min(ranks, 2)
+assert words(rank) == [(k, k, 1) for k in range(ranks)]
+assert w.distinct("x" * rank, first=rank == ranks - 1)[0] == ("x" * (ranks - 1), ranks - 1, 1)
+assert w.distinct(rank, first=True) == [(0, 0, ranks)]
+assert words(b"long" * 5000 if rank else None)[-1].what == b"long" * 5000
+
+# where ranks tell different things, each hears each once; and no more of them than it can bear
+met = meet(blocks, "here", rank % 2)
+assert met.details == [0, 1] and not met.unanimous and [word.count for word in met.words] == [(ranks + 1) // 2, ranks // 2]
+assert meet(blocks, "here", "one").details == ["one"] and meet(blocks, "here", "one").unanimous
+sys.modules["polyad.parallel.agreement"].WORDS = 1
+refused(lambda: meet(blocks, "here", rank), "tell more than 1 different things at here", kind=CollectiveMismatch)
+
+# equal, in pickles of other bytes; equal on no rank, not even to itself
+assert w.agree({"a", "b", "c", "d"}) and w.agree(1 if rank else 1.0) and not w.agree((float("nan"), rank))
+assert not w.agree(rank == 0) and not w.agree(rank == ranks - 1)
+
+# what the ranks say of a call, of which two of three make the same
+if ranks == 3:
+    refused(lambda: w.allreduce(np.ones(2 + (rank == 1))), "rank 0: allreduce(sum) of float64 with shape (2,) at script.py:",
+            " (2 ranks)\\n  rank 1: allreduce(sum) of float64 with shape (3,)", kind=CollectiveMismatch)
+    refused(lambda: pmap(lambda v: v * 1, in_axes=rank % 2)(square), "rank 0: (0,) (2 ranks)\\n  rank 1: (1,)\\nEvery")
+"""
+)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_ranks_hear_each_different_thing_once(mpirun, n):
+    mpirun(DISTINCT, n)
+
+
 # ---------------------------------------------------------------------- without MPI
+
+MAPS = {
+    "no collective": lambda x: x * 2,
+    "a sum": lambda x: x / pa.psum(x, "i"),
+    "a sum alone": lambda x: pa.psum(x, "i"),
+    "all lanes": lambda x: pa.all_gather(x, "i")[0],
+    "a derivative": lambda x: pa.grad(lambda x: pa.psum(x * x, "i"))(x),
+}
+TABLE, JOINED = "allgather", "allgatherv"  # of blocks of one length, and of several
+
+
+@pytest.fixture
+def costs(monkeypatch, calls):
+    """costs(ranks, lanes, f, **options): operations of the messages of a map with f on so many ranks, and its calls of Python
+    functions."""
+
+    def run(ranks, lanes, f, out_axes=0):
+        comm, messages = many_ranks(ranks)
+        monkeypatch.setattr(sys.modules["polyad.parallel.pmap"], "world", lambda: comm)
+        x, mapped = np.ones(lanes, np.float32), pa.pmap(f, axis_name="i", out_axes=out_axes)
+        for _ in range(3):
+            mapped(x)
+        messages.clear()
+        entered = calls(lambda: mapped(x))
+        return [operation for operation, _ in messages], entered
+
+    return run
+
+
+def test_a_map_sends_few_messages(costs):
+    for ranks, lanes, table in [(3, 3, TABLE), (3, 7, JOINED), (3, 2, JOINED)]:
+        assert costs(ranks, lanes, MAPS["no collective"])[0] == ["allreduce", table]  # one meeting, and the results
+        assert costs(ranks, lanes, MAPS["a sum"])[0] == ["allreduce"] * 3 + [table]
+        assert costs(ranks, lanes, MAPS["a sum alone"], None)[0] == ["allreduce"] * 3
+        assert costs(ranks, lanes, MAPS["all lanes"], None)[0] == ["allreduce", table, "allreduce"]
+
+
+def test_a_rank_does_the_same_work_among_ten_and_among_a_hundred_thousand(costs):
+    for name, f in MAPS.items():
+        few, many = [costs(ranks, ranks, f, None if name in ("a sum alone", "all lanes") else 0) for ranks in (10, 100_000)]
+        assert few == many, name
+
+
+def test_meeting_is_one_message_of_a_few_bytes_on_any_number_of_ranks():
+    for ranks in (2, 100_000):
+        comm, messages = many_ranks(ranks)
+        assert meet(Blocks(comm, ranks, "a map"), "here", ("detail", 1)).words == [(("detail", 1), 0, ranks)]
+        assert messages == [("allreduce", 32)]
 
 
 def test_checksums_see_each_element_and_their_order(rng):

@@ -1,75 +1,40 @@
-"""Last states of ranks: looking at them costs the same on any number of ranks."""
+"""The last state of a rank, as it writes it and as others read it."""
 
-import sys
-
-import numpy as np
 import pytest
+from many_ranks import many_ranks
 
-import polyad as pa
-from polyad.parallel.agreement import meet
-from polyad.parallel.collectives import Blocks
-from polyad.parallel.communicator import Communicator
-from polyad.parallel.ownership import Owners
+from polyad.parallel import board as boards
 
 pytestmark = pytest.mark.quick
 
 
-class Many:
-    """A link between many ranks that all do what this one does: counts messages, and how often anything is asked of a rank."""
-
-    rank, size, library, checked, strict = 0, 100_000, "many", True, False
-
-    def __init__(self):
-        self.messages, self.bytes = 0, 0
-
-    def map_under_way(self, name):
-        return Owners(0).map_under_way(name)
-
-    def compare(self, signature, mark, told):
-        assert 0 <= mark < 1 << 62
-        self.messages += 1
-        self.bytes += 32
-        return True
-
-    def run(self, signature, move, *args):
-        self.messages += 1
-        return move(*args)
-
-    def reduce(self, a, mpi):
-        self.bytes += a.nbytes
-
-    def gather_bytes(self, payload):
-        raise AssertionError("no rank hears what each of the others says")
-
-    gather = gather_blocks = gather_bytes
+@pytest.fixture
+def board():
+    return many_ranks(3)[0]._link._guard.board
 
 
-def test_agreeing_costs_the_same_on_any_number_of_ranks(monkeypatch):
-    """Messages, bytes, and steps of Python."""
-    module, costs = sys.modules["polyad.parallel.pmap"], []
-    for size in (2, 100_000):
-        link = Many()
-        link.size = size
-        comm = Communicator(link)
-        monkeypatch.setattr(module, "world", lambda comm=comm: comm)
-        blocks = Blocks(comm, size, "a map")
-        assert meet(blocks, "here", ("detail", 1)) == [("detail", 1)]
-        steps = []
+def test_a_row_is_read_as_it_was_written(board):
+    assert board.ranks == [0] and board.read(0)[0] == boards.STARTED and board.read(1) is None
+    board.post(boards.INSIDE, b" of the axis 'row', barrier", 7, 99)
+    row = board.read(0)
+    assert (row.state, row.communicator, row.number, row.text) == (boards.INSIDE, 99, 7, " of the axis 'row', barrier")
+    assert 0 <= row.age < 60
+    board.post_state(boards.LEFT)
+    assert board.read(0)[2:] == row[2:] and board.read(0).state == boards.LEFT
+    board.post(boards.RAISED, b"ValueError: boom")  # the collective that it was in last stays known
+    assert board.read(0)[2:] == (99, 7, "ValueError: boom")
+    board.post(boards.FINISHED, "é".encode() * boards.RECORD_BYTES)  # cut, wherever that is
+    assert board.read(0).text.startswith("éé") and len(board.read(0).text) < boards.RECORD_BYTES
 
-        def count(frame, event, argument, steps=steps):
-            steps.append(event)
-            return count
 
-        mapped = pa.pmap(lambda x: pa.psum(x * x, "i"), axis_name="i", out_axes=None)
-        x = np.ones(size)
-        for _ in range(6):
-            mapped(x)
-        before = link.messages, link.bytes
-        sys.settrace(count)
-        try:
-            mapped(x)
-        finally:
-            sys.settrace(None)
-        costs.append((link.messages - before[0], link.bytes - before[1], len(steps)))
-    assert costs[0][:2] == costs[1][:2] and abs(costs[0][2] - costs[1][2]) < 100, costs
-    assert costs[0][0] <= 4, costs  # start, where each stands, the sum, end
+@pytest.mark.parametrize(("state", "text", "told"), [
+    (boards.STARTED, b"", "has started, made no collective yet, "),
+    (boards.INSIDE, b", barrier", "waits in collective 3, barrier, since "),
+    (boards.LEFT, b" of the axis 'row', barrier", "has left collective 3 of the axis 'row', barrier, "),
+    (boards.FINISHED, b" by sys.exit(3) at a.py:1", "has finished its program by sys.exit(3) at a.py:1, "),
+    (boards.RAISED, b"ValueError: boom", "has raised ValueError: boom, "),
+])  # fmt: skip
+def test_a_state_as_a_phrase(board, state, text, told):
+    board.post(state, text, 3)
+    assert board.describe(0).startswith(told), board.describe(0)
+    assert board.describe(2) == "on another node, its state is not known here"

@@ -79,7 +79,7 @@ def test_on_one_rank_each_is_the_identity_in_every_transformation(name):
 def test_lanes_around_are_the_first_axis_and_blocks_lie_along_the_second():
     blocks, lanes = on_rank(1, 3, 3), np.stack([X, 2 * X])
     close(pa.vmap(lambda x: split(x, blocks))(lanes), lanes[:, 1:2])
-    blocks.comm.allgatherv = lambda x, label: np.concatenate([0 * x, x, 0 * x])
+    blocks.comm.allgatherv = lambda x, **known: np.concatenate([0 * x, x, 0 * x])
     blocks.comm.same = lambda text, label, told: True
     right = np.zeros((2, 3, 2))
     right[:, 1:2] = lanes[:, 1:2]
@@ -96,8 +96,8 @@ def test_a_collective_is_carried_out_though_its_result_is_unused():
 def test_the_lane_that_fills_an_empty_rank_counts_nowhere():
     """On the way back too: a rank without lanes gives no cotangent of the lane that it runs."""
     empty = on_rank(2, 3, 2)
-    empty.comm.allgatherv = lambda x, label: np.concatenate([np.ones((2, 2)), x])  # what the others give
-    empty.comm.allreduce = lambda x, label: x + 10.0
+    empty.comm.allgatherv = lambda x, **known: np.concatenate([np.ones((2, 2)), x])  # what the others give
+    empty.comm.allreduce = lambda x, **known: x + 10.0
     empty.comm.same = lambda text, label, told: True
     split_op, vary_op = [pa.dsl.operations[name] for name in ("rank_split", "rank_vary")]
     ct = np.full((1, 2), 7.0)

@@ -100,7 +100,7 @@ TRACEBACK = "Traceback (most recent call last)"
         ("extra", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
         ("exit early", [MISMATCH, f"rank 0: {FLOATS}", "rank 1: end of the program"]),
         ("sys.exit", [MISMATCH, f"rank 0: {FLOATS}", r"rank 1: end of the program by sys\.exit\(3\) at script\.py:\d+\n"]),
-        ("map", [MISMATCH, r"rank 0: comparison \[pmap\(sin\)\]: the start at script\.py:\d+\n", f"rank 1: {FLOATS}"]),
+        ("map", [MISMATCH, r"rank 0: comparison \[pmap\(sin\)\]: the end at script\.py:\d+\n", f"rank 1: {FLOATS}"]),
         ("one catches", [MISMATCH, r"\[rank 0/2\] Traceback"]),
         ("thread", [MISMATCH, f"rank 0: {FLOATS}"]),
         ("raise", [r"\[rank 1/2\] Traceback", "ValueError: boom"]),
