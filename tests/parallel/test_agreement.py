@@ -303,7 +303,7 @@ def costs(monkeypatch, calls):
 
     def run(ranks, lanes, f, out_axes=0):
         comm, messages = many_ranks(ranks)
-        monkeypatch.setattr(sys.modules["polyad.parallel.pmap"], "world", lambda: comm)
+        monkeypatch.setattr(sys.modules["polyad.parallel.mesh"], "world", lambda: comm)
         x, mapped = np.ones(lanes, np.float32), pa.pmap(f, axis_name="i", out_axes=out_axes)
         for _ in range(3):
             mapped(x)
