@@ -1,4 +1,4 @@
-"""The command line: `python -m polyad info` and `python -m polyad methods NAME`."""
+"""The command line: `python -m polyad run`, `python -m polyad info` and `python -m polyad methods NAME`."""
 
 import argparse
 import importlib.metadata
@@ -9,21 +9,26 @@ from .devices import available_devices
 from .devices.compilers import compiler_version, find_compiler
 from .dispatch import all_generics
 from .dispatch.introspect import show
+from .parallel.launching.command import run_command
 from .parallel.mpi_library import installed_library
 
 
 def main(arguments=None):
     """Run one command. arguments: list of words, those of the process unless given. Returns the exit status.
 
-    info: versions, devices, MPI library and compiler, a line each. methods NAME: the methods of an operation.
-    Status 2 for what there is not (an unknown command or operation).
+    run -n 4 SCRIPT: the script on four MPI ranks. info: versions, devices, MPI library and compiler, a line each. methods NAME:
+    the methods of an operation. Status 2 for what there is not (an unknown command or operation).
     """
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["run"]:
+        return run_command(words[1:])
     parser = argparse.ArgumentParser(prog="python -m polyad", description="Look at this installation of polyad.")
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("run", help="a script on several MPI ranks; run --help says more")
     commands.add_parser("info", help="versions, devices, MPI library and C compiler")
     methods = commands.add_parser("methods", help="the methods of an operation, with their places")
     methods.add_argument("name", help="name of an operation, such as matmul")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(words)
     return print_info() if given.command == "info" else print_methods(given.name)
 
 

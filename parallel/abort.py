@@ -15,6 +15,7 @@ from typing import Any
 from . import board as boards
 from . import early_abort
 from .errors import CollectiveError, CollectiveTimeout
+from .rank_process import is_tagged
 from .signature import call_site
 
 GRACE = 0.3  # seconds between a report and the end of the job: lets the other ranks report and output drain
@@ -33,7 +34,7 @@ class AbortHooks:
     def __init__(self, comm):
         self.guard: Any = None
         self._comm, self._pid = comm, os.getpid()
-        self._head = f"[rank {comm.Get_rank()}/{comm.Get_size()}] "
+        self._head = "" if is_tagged() else f"[rank {comm.Get_rank()}/{comm.Get_size()}] "
         early_abort.uninstall()
         self._previous, sys.excepthook = sys.excepthook, self._uncaught
         self._previous_in_thread, threading.excepthook = threading.excepthook, self._uncaught_in_thread

@@ -10,6 +10,7 @@ import traceback
 
 from .launched_process import mark
 from .mpi_library import launched_size, take_over_the_end
+from .rank_process import is_ours
 
 PATIENCE = 5  # seconds that starting MPI, only to end the job, may take
 
@@ -37,14 +38,17 @@ _state = {}
 
 def _uncaught(kind, error, trace):
     if os.getpid() != _state["pid"]:
-        return sys.__excepthook__(kind, error, trace)
+        sys.__excepthook__(kind, error, trace)
+        return
     sys.stderr.write("".join(traceback.format_exception(kind, error, trace)))
     sys.stderr.flush()
     sys.stdout.flush()
+    if is_ours() and "mpi4py.MPI" not in sys.modules:
+        return  # `python -m polyad run` knows, and ends the others
     # no Python thread runs while MPI starts, and it waits for ever where a peer never starts it
     faulthandler.dump_traceback_later(PATIENCE, exit=True, file=open(os.devnull, "w"))  # noqa: SIM115  ends with the process
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError):
-        return None
+        return
     MPI.COMM_WORLD.Abort(1)

@@ -6,35 +6,22 @@ MPICH's launcher it has, by which a rank of another job, started from within thi
 """
 
 import os
-import stat
 
-MARK = "POLYAD_RANK_PROCESS"
+from .rank_process import MARK, connection
+
 _imported_by = os.getpid()
 
 
 def mark():
     """Note that this process is a rank, for its children, unless it is a child itself."""
     if not is_child():
-        os.environ[MARK] = f"{os.getpid()} {_connection()}"
+        os.environ[MARK] = f"{os.getpid()} {connection()}"
 
 
 def is_child():
     """Return whether this is a child process of a rank, forked or started."""
-    connection = _connection()
-    if os.getpid() != _imported_by or connection == "closed":
+    its_own = connection()
+    if os.getpid() != _imported_by or its_own == "closed":
         return True
     process, _, its = os.environ.get(MARK, "").partition(" ")
-    return process not in ("", str(os.getpid())) and its == connection
-
-
-def _connection():
-    """Name the open connection to MPICH's launcher; "closed" if the one there should be is not; "" if there is to be
-    none, as with other launchers."""
-    descriptor = os.environ.get("PMI_FD", "")
-    if not descriptor.isdigit():
-        return ""
-    try:
-        found = os.fstat(int(descriptor))
-    except OSError:
-        return "closed"
-    return str(found.st_ino) if stat.S_ISSOCK(found.st_mode) else "closed"
+    return process not in ("", str(os.getpid())) and its == its_own

@@ -8,8 +8,10 @@ import faulthandler
 import os
 import subprocess
 import sys
+from typing import Any, NamedTuple
 
-from .launched_process import is_child
+from .launched_process import connection, is_child
+from .rank_process import tell
 
 START_SECONDS = 10  # a busy machine: 0.2 s (MPICH) and 1.3 s (Open MPI) were measured on a quiet one
 _LAUNCHERS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
@@ -21,8 +23,8 @@ def launched_size():
     if is_child():
         return 1, ""
     names: list[str] = list(_LAUNCHERS)
-    if "SLURM_PROCID" in os.environ and "SLURM_STEP_ID" in os.environ:  # else a batch script, not a started rank
-        names.append("SLURM_NTASKS")
+    if "SLURM_PROCID" in os.environ:  # of srun: of this step, as a shell inside of `salloc -n 4` is a step of one process
+        names.append("SLURM_STEP_NUM_TASKS")
     for name in names:
         text = os.environ.get(name, "")
         if text.isdigit():
@@ -61,21 +63,69 @@ def load_mpi(deadline):
         return None, "a child of a rank"
     take_over_the_end()
     guarded = launched_size()[0] > 1
-    if guarded:
-        faulthandler.dump_traceback_later(deadline + START_SECONDS, exit=True, file=2)
     try:
-        return _wait_for_all_processes_to_start_mpi(), ""
+        MPI: Any = _import_without_start()
+        if MPI.Is_initialized():
+            return MPI, ""
+        misfit = misfit_of_launcher(MPI.Get_library_version())
+        if misfit and launched_size()[0] == 1 and launched_size()[1]:
+            return None, misfit
     except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is there, but no MPI library
         return None, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'}"
+    if misfit:
+        raise RuntimeError(misfit)
+    if guarded:
+        faulthandler.dump_traceback_later(deadline + START_SECONDS, exit=True, file=2)
+    tell("mpi", "starting")
+    try:
+        _wait_for_all_processes_to_start_mpi(MPI)
     finally:
         if guarded:
             faulthandler.cancel_dump_traceback_later()
+    tell("mpi", "started")
+    return MPI, ""
 
 
-def _wait_for_all_processes_to_start_mpi():  # the name is what the traceback at the deadline shows
+def _import_without_start():
+    """mpi4py.MPI, in which the library can be asked for its version; started only where the program has done so."""
+    import mpi4py
+
+    if "mpi4py.MPI" not in sys.modules:
+        wanted, mpi4py.rc.initialize = mpi4py.rc.initialize, False
+        try:
+            from mpi4py import MPI
+        finally:
+            mpi4py.rc.initialize = wanted
     from mpi4py import MPI
 
     return MPI
+
+
+def _wait_for_all_processes_to_start_mpi(MPI):  # the name is what the traceback at the deadline shows
+    from mpi4py import rc
+
+    if rc.threads:
+        MPI.Init_thread(getattr(MPI, f"THREAD_{rc.thread_level.upper()}"))
+    else:
+        MPI.Init()
+
+
+def misfit_of_launcher(version):
+    """Say why processes of this launcher cannot find one another by the library with this version, '' if they may: what is
+    known before MPI is started, which would end the process (MPICH) or make each a world of its own (Open MPI)."""
+    library = version.partition(chr(10))[0].partition(",")[0].strip(chr(0))
+    theirs = next((name for name in ("OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK") if name in os.environ), "")
+    if "Open MPI" in version:
+        variable, launcher = "PMI_FD" if connection() and launched_size()[0] > 1 else "", "the mpiexec of MPICH"
+    else:
+        variable = theirs if not connection() and "pmix" not in version.lower() else ""
+        launcher = "a launcher that speaks PMIx, as that of Open MPI does"
+    if not variable:
+        return ""
+    return (
+        f"this process was started by {launcher} ({variable} is set), but mpi4py loads another MPI library, "
+        f"{' '.join(library.split())}: start with the mpiexec that belongs to the library, which `python -m polyad run` finds"
+    )
 
 
 def require_fitting_launch(size, library):
@@ -86,7 +136,8 @@ def require_fitting_launch(size, library):
     raise RuntimeError(
         f"the launcher started {announced} processes ({variable}={announced}), but this world has 1 rank "
         f"({library}): each process would work alone on everything. Install mpi4py and an MPI library into "
-        f"{sys.prefix} (pip install mpi4py mpich) and start with the mpiexec that belongs to that library"
+        f"{sys.prefix} (pip install mpi4py mpich) and start with the mpiexec that belongs to that library, which "
+        "`python -m polyad run` finds"
     )
 
 
@@ -96,17 +147,47 @@ def library_name(MPI):
     return f"{name} {'.'.join(map(str, version))}"
 
 
-def installed_library():
-    """The MPI library that mpi4py would load, such as 'MPICH Version: 5.0.2 (mpi4py 4.1.2)', or None if there is none.
+class Library(NamedTuple):
+    """An MPI library: its own words on its version, the file it was loaded from ('' if that is not known), mpi4py's version."""
+
+    version: str
+    path: str
+    mpi4py: str
+
+    @property
+    def name(self):
+        """The first words of its version, such as 'MPICH Version: 5.0.2'."""
+        return " ".join(self.version.partition("\n")[0].partition(",")[0].split())
+
+
+_ASK = """
+import re, mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+path = ""
+try:
+    with open("/proc/self/maps") as maps:
+        path = (re.findall(r"(/\\S*/libmpi(?:ch)?(?:_\\w+)?\\.so\\S*)", maps.read()) or [""])[0]
+except OSError:
+    pass
+print(path, mpi4py.__version__, MPI.Get_library_version().strip(chr(0)), sep=chr(10))
+"""
+
+
+def ask_library():
+    """The Library that mpi4py would load, or None if there is none.
 
     Asked in a process of its own that does not start MPI: a process can start it only once, and may still want to.
     """
-    ask = (
-        "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; "
-        "print(MPI.Get_library_version().partition(chr(10))[0].strip(chr(0)), '(mpi4py ' + mpi4py.__version__ + ')')"
-    )
     try:
-        answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60)
+        answer = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return " ".join(answer.stdout.split()) or None if answer.returncode == 0 else None
+    path, version, said = [*answer.stdout.split("\n", 2), "", ""][:3]
+    return Library(said.strip(), path, version) if answer.returncode == 0 else None
+
+
+def installed_library():
+    """The MPI library that mpi4py would load, such as 'MPICH Version: 5.0.2 (mpi4py 4.1.2)', or None if there is none."""
+    library = ask_library()
+    return None if library is None else f"{library.name} (mpi4py {library.mpi4py})"
