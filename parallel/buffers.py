@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-REDUCTIONS = ("sum", "max", "min")
+REDUCTIONS = ("sum", "prod", "max", "min")
 
 
 def host_array(x, operation):
@@ -50,17 +50,17 @@ class Reduction(NamedTuple):
 
 @cache
 def reduction(op, dtype, operation):
-    """The Reduction for `op` ('sum', 'max', 'min') of arrays of `dtype`.
+    """The Reduction for `op` ('sum', 'prod', 'max', 'min') of arrays of `dtype`.
 
-    Sums have the dtype of np.sum: bool and small integers count in int64, unsigned ones in uint64. Maxima and
+    Sums and products have the dtype of np.sum: bool and small integers count in int64, unsigned ones in uint64. Maxima and
     minima give NaN where any rank has NaN. Errors: ValueError for another `op`, TypeError for complex max and min.
     """
     if op not in REDUCTIONS:
         raise ValueError(f"{operation}: op {op!r} is not one of {', '.join(REDUCTIONS)}")
-    if op == "sum":
+    if op in ("sum", "prod"):
         result = np.sum(np.zeros(0, dtype)).dtype
         # float16 is added in float32 and rounded once, as np.sum does
-        return _through("SUM", np.dtype(np.float32) if result == np.float16 else result, result)
+        return _through(op.upper(), np.dtype(np.float32) if result == np.float16 else result, result)
     if dtype.kind == "c":
         raise TypeError(f"{operation}({op}): {dtype} has no order; reduce abs(x), or real and imaginary parts")
     if dtype.kind == "f":

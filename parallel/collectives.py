@@ -63,6 +63,12 @@ class Blocks:
         each, longer = divmod(self.size, self.comm.size)
         return each + (np.arange(self.comm.size) < longer)
 
+    def rank_of(self, lane):
+        """The rank on which a lane lies."""
+        each, longer = divmod(self.size, self.comm.size)
+        first = longer * (each + 1)  # lanes on the ranks with one more
+        return lane // (each + 1) if lane < first else longer + (lane - first) // each
+
     def lanes(self, rank):
         """The lanes of a rank as text."""
         start, kept = self.block(rank)
@@ -91,18 +97,18 @@ def gather(x, blocks, place="a derivative"):
 
     x: this rank's block, empty for a rank without lanes. place: what it is for, in messages.
     """
-    return _agreed(rank_gather, blocks, *unified(blocks, place, x, lanes=True))
+    return agreeing(rank_gather, blocks, *unified(blocks, place, x, lanes=True))
 
 
 def gather_agreed(x, blocks):
     """As `gather`, of an x of whose form the ranks have agreed (`described`)."""
-    return _agreed(rank_gather, blocks, x, True)
+    return agreeing(rank_gather, blocks, x, True)
 
 
 def total(x, blocks, place="a derivative"):
     """The sum of x over the ranks: invariant; small integers and booleans are summed as NumPy's sum does."""
     x, agreed = unified(blocks, place, x)
-    y = _agreed(rank_sum, blocks, x, agreed)
+    y = agreeing(rank_sum, blocks, x, agreed)
     return y.item() if is_number(x) else y
 
 
@@ -116,11 +122,11 @@ def first(x, blocks):
     return rank_first(x, blocks=blocks) if isinstance(x, Layer) else x
 
 
-def _agreed(op, blocks, x, agreed):
+def agreeing(op, blocks, x, agreed, **params):
     """The operation, which compares nothing if the ranks have `agreed` on the form of x: then all send the same."""
     before, blocks.agreed = blocks.agreed, agreed
     try:
-        return op(x, blocks=blocks)
+        return op(x, blocks=blocks, **params)
     finally:
         blocks.agreed = before
 

@@ -5,6 +5,7 @@ the ranks and bounded in time.
 """
 
 import hashlib
+import math
 import operator
 import pickle
 import threading
@@ -85,9 +86,9 @@ class Communicator:
         return None if link is None else _parts.setdefault(link, Communicator(link))
 
     def allreduce(self, x, op="sum", *, label="", agreed=False):
-        """The sum, maximum or minimum over the ranks of `x`, elementwise; shape of `x`, bitwise equal on all ranks.
+        """The sum, product, maximum or minimum over the ranks of `x`, elementwise; shape of `x`, bitwise equal on all ranks.
 
-        `op` is 'sum' (dtype of np.sum: bool and small integers give int64), 'max' or 'min' (dtype of `x`; NaN
+        `op` is 'sum' or 'prod' (dtype of np.sum: bool and small integers give int64), 'max' or 'min' (dtype of `x`; NaN
         where any rank has NaN). agreed: the ranks have compared operation, shape and dtype already, and do not so here. Errors:
         ValueError for another op, TypeError for complex max and min.
         """
@@ -171,6 +172,36 @@ class Communicator:
         self._link.run(signature, self._link.exchange, carrier(sent), carrier(received), source, dest)
         return received
 
+    def swap(self, parts, shapes, dtype, *, label="", agreed=False):
+        """Send parts[r] to rank r and return what each rank has sent here: a dict like `shapes`.
+
+        parts: rank -> array of `dtype`. shapes: rank -> shape of what it sends here; a rank that is in neither sends and gets
+        nothing. What a rank sends is what the other expects, which is not compared: all ranks know who sends what to whom.
+        agreed: the ranks have compared that they make this call.
+        """
+        dtype = np.dtype(dtype)
+        sent = {rank: private_copy(host_array(x, "swap")) for rank, x in parts.items()}
+        received = {rank: np.empty(shape, dtype) for rank, shape in shapes.items()}
+        signature = Signature("swap", (), dtype, label=label, agreed=agreed)
+        self._link.run(signature, self._link.swap, _carriers(sent), _carriers(received))
+        return received
+
+    def reduce_scatterv(self, x, lengths, *, label="", agreed=False):
+        """This rank's rows of the sum over the ranks of x, along axis 0; dtype of np.sum.
+
+        lengths: number of rows of each rank, in their order, the same on all of them. agreed: the ranks have compared shape and
+        dtype already. Errors: ValueError unless axis 0 of `x` has all rows.
+        """
+        a, lengths = host_array(x, "reduce_scatterv"), np.asarray(lengths)
+        if a.ndim == 0 or len(a) != lengths.sum():
+            raise ValueError(f"reduce_scatterv: shape {a.shape} must have the {lengths.sum()} rows of all ranks along axis 0")
+        how = reduction("sum", a.dtype, "reduce_scatterv")
+        sent = how.encode(a)
+        received = np.empty((lengths[self._link.rank], *sent.shape[1:]), sent.dtype)
+        signature = Signature("reduce_scatterv", a.shape, a.dtype, "sum", label=label, agreed=agreed)
+        self._link.run(signature, self._link.reduce_scatter_blocks, sent, received, lengths * math.prod(a.shape[1:]))
+        return how.decode(received)
+
     def barrier(self, *, label=""):
         """Return when all ranks have called it."""
         self._link.run(Signature("barrier", label=label), self._link.barrier)
@@ -235,6 +266,10 @@ class Communicator:
 def _digest(payload):
     """An integer of 62 bits."""
     return int.from_bytes(hashlib.blake2b(payload, digest_size=8).digest(), "little") >> 2
+
+
+def _carriers(arrays):
+    return {rank: carrier(x) for rank, x in arrays.items()}
 
 
 _parts: dict[Any, Communicator] = {}  # of each link that a split has made: its communicator, kept for ever

@@ -58,6 +58,15 @@ class OneProcess:
         """`received` becomes the sum over the ranks of `sent[own rank]`."""
         received[...] = sent[0]
 
+    def reduce_scatter_blocks(self, sent, received, counts):
+        """`received` becomes the own block of the sum over the ranks of `sent`; counts: elements of each block."""
+        received[...] = sent
+
+    def swap(self, sent, received):
+        """received[r] becomes what rank r has sent here, where sent[r] goes to it."""
+        for rank, x in received.items():
+            x[...] = sent[rank]
+
     def exchange(self, sent, received, source, dest):
         """Send to `dest`, receive from `source`; None: no message."""
         require_pairs([(source, dest)])
@@ -150,6 +159,17 @@ class MPILink:
 
     def reduce_scatter(self, sent, received):
         self._wait(self._comm.Ireduce_scatter_block(sent, received, op=self._MPI.SUM))
+
+    def reduce_scatter_blocks(self, sent, received, counts):
+        self._wait(self._comm.Ireduce_scatter(sent, received, counts.astype(np.intc), op=self._MPI.SUM))
+
+    def swap(self, sent, received):
+        here = self.rank
+        requests = [self._comm.Irecv(x, source=rank) for rank, x in received.items() if rank != here]
+        requests += [self._comm.Isend(x, dest=rank) for rank, x in sent.items() if rank != here]
+        if here in received:
+            received[here][...] = sent[here]
+        self._wait(*requests)
 
     def exchange(self, sent, received, source, dest):
         if self._guard.check:  # an unpaired message would be taken for the next exchange's
