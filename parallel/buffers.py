@@ -39,13 +39,15 @@ def carrier(a):
 class Reduction(NamedTuple):
     """The way to reduce one dtype: `encode` gives the fresh array that travels, `decode` the result from it.
 
-    `mpi` names the MPI operation; '' means that the values are gathered and reduced with `fold` on each rank.
+    `mpi` names the MPI operation; '' means that the values are gathered and reduced with `fold` on each rank. `direct`: the
+    array itself may travel, and what arrives is the result.
     """
 
     mpi: str
     encode: Callable
     decode: Callable
     fold: Callable | None = None
+    direct: bool = False
 
 
 @cache
@@ -60,19 +62,19 @@ def reduction(op, dtype, operation):
     if op in ("sum", "prod"):
         result = np.sum(np.zeros(0, dtype)).dtype
         # float16 is added in float32 and rounded once, as np.sum does
-        return _through(op.upper(), np.dtype(np.float32) if result == np.float16 else result, result)
+        return _through(op.upper(), np.dtype(np.float32) if result == np.float16 else result, result, dtype)
     if dtype.kind == "c":
         raise TypeError(f"{operation}({op}): {dtype} has no order; reduce abs(x), or real and imaginary parts")
     if dtype.kind == "f":
         return _ordered_bits(op, dtype) if dtype.itemsize <= 8 else _folded(op)
-    return _through(op.upper(), np.dtype(np.uint8) if dtype.kind == "b" else dtype, dtype)
+    return _through(op.upper(), np.dtype(np.uint8) if dtype.kind == "b" else dtype, dtype, dtype)
 
 
-def _through(mpi, wire, result):
+def _through(mpi, wire, result, dtype):
     def decode(a):
         return a if wire == result else a.astype(result)
 
-    return Reduction(mpi, lambda a: np.array(a, dtype=wire, order="C", copy=True), decode)
+    return Reduction(mpi, lambda a: np.array(a, dtype=wire, order="C", copy=True), decode, direct=wire == result == dtype)
 
 
 def _ordered_bits(op, dtype):

@@ -57,11 +57,10 @@ class Blocks:
         each, longer = divmod(self.size, self.comm.size)
         return rank * each + min(rank, longer), each + (rank < longer)
 
-    @functools.cached_property
+    @property
     def lengths(self):
         """The number of lanes of each rank."""
-        each, longer = divmod(self.size, self.comm.size)
-        return each + (np.arange(self.comm.size) < longer)
+        return _lengths(self.size, self.comm.size)
 
     def rank_of(self, lane):
         """The rank on which a lane lies."""
@@ -84,6 +83,15 @@ class Blocks:
 
     def __repr__(self):
         return f"<{self.size} lanes on {self.comm.size} ranks>"
+
+
+@functools.lru_cache(16)  # the same at each call of a map
+def _lengths(size, ranks):
+    each, longer = divmod(size, ranks)
+    lengths = np.full(ranks, each)
+    lengths[:longer] += 1
+    lengths.flags.writeable = False
+    return lengths
 
 
 # ---------------------------------------------------------------------- what the maps and the rules call

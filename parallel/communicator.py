@@ -19,6 +19,7 @@ from .buffers import carrier, host_array, private_copy, reduction
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError
 from .group import KEY_BITS
 from .guard import Guard, setting
+from .memory import keep_freed_memory
 from .mpi_library import START_SECONDS, library_name, load_mpi, require_fitting_launch
 from .signature import Signature
 from .transport import MPILink, OneProcess
@@ -31,9 +32,10 @@ class Communicator:
     """Ranks 0 … size-1 and the collectives between them. `library` is text, for example 'MPICH 5.0.2'.
 
     Every method is a collective: all its ranks call it, in the same order. Arrays are numeric NumPy arrays (or what
-    np.asarray makes of the argument) of any order and byte order, 0-d and empty ones included; they are copied
-    first, and results are fresh arrays. `label` is text that must be the same on all ranks and appears in errors; with
-    POLYAD_COLLECTIVE_CHECK=strict a collective without one must be called from the same line of the program.
+    np.asarray makes of the argument) of any order and byte order, 0-d and empty ones included. They stay as they are, and no
+    other thread may write to them meanwhile; results are fresh arrays. `label` is text that must be the same on all ranks and
+    appears in errors; with POLYAD_COLLECTIVE_CHECK=strict a collective without one must be called from the same line of the
+    program.
 
     Errors of every method: TypeError for dtypes that are not numbers; with more than one rank CollectiveMismatch
     (on all ranks) when the calls, shapes or dtypes differ, CollectiveTimeout when a rank does not come.
@@ -97,6 +99,10 @@ class Communicator:
         signature = Signature("allreduce", a.shape, a.dtype, op, label=label, agreed=agreed)
         if how.fold is not None and not how.mpi:
             return np.asarray(how.fold(self._gathered(a, signature), axis=0))
+        if how.direct:
+            result = np.empty(a.shape, a.dtype)
+            self._link.run(signature, self._link.reduce_into, np.asarray(a, order="C"), result, how.mpi)
+            return result
         travelling = how.encode(a)
         self._link.run(signature, self._link.reduce, travelling, how.mpi)
         return how.decode(travelling)
@@ -118,7 +124,7 @@ class Communicator:
             raise ValueError("allgatherv: a 0-d array has no axis 0 to join along; use allgather")
         if lengths is not None and lengths[self._link.rank] != len(a):
             raise ValueError(f"allgatherv: {len(a)} rows of shape {a.shape[1:]}, but lengths say {lengths[self._link.rank]}")
-        block = private_copy(a)
+        block = np.asarray(a, order="C")
         signature = Signature("allgatherv", (-1, *a.shape[1:]), a.dtype, label=label, agreed=agreed)
         return self._link.run(signature, self._link.gather_blocks, carrier(block), lengths).view(a.dtype)
 
@@ -309,6 +315,7 @@ def _make_link():
     require_fitting_launch(size, library + (f": {reason}" if reason else ""))
     if size == 1:
         return OneProcess(library)
+    keep_freed_memory()
     everyone = MPI.COMM_WORLD
     hooks = AbortHooks(everyone)
     if not wait(everyone.Ibarrier(), deadline + START_SECONDS):  # the calls below block: come to them together

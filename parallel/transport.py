@@ -40,6 +40,10 @@ class OneProcess:
     def reduce(self, a, mpi):
         """In place: `a` becomes the reduction of all ranks' `a`."""
 
+    def reduce_into(self, sent, received, mpi):
+        """`received` becomes the reduction of all ranks' `sent`."""
+        received[...] = sent
+
     def gather(self, table):
         """In place: `table[r]` becomes rank r's `table[r]`."""
 
@@ -136,6 +140,9 @@ class MPILink:
 
     def reduce(self, a, mpi):
         self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, a, op=getattr(self._MPI, mpi)))
+
+    def reduce_into(self, sent, received, mpi):
+        self._wait(self._comm.Iallreduce(sent, received, op=getattr(self._MPI, mpi)))
 
     def gather(self, table):
         self._wait(self._comm.Iallgather(self._MPI.IN_PLACE, table))

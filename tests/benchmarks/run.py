@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-NAMES = ("calls", "overhead", "derivatives", "large", "jit", "firsts", "programs", "own", "imports")
+NAMES = ("calls", "overhead", "derivatives", "large", "jit", "firsts", "programs", "own", "imports", "ranks")
 
 
 def modules():
