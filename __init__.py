@@ -89,8 +89,9 @@ from .devices import (
 )  # fmt: skip
 from .parallel import (
     CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
-    CollectiveTimeout as CollectiveTimeout, Mesh as Mesh, PartitionSpec as PartitionSpec, RankError as RankError,
-    make_mesh as make_mesh, pmap as pmap, shard_map as shard_map, world as world,
+    CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, Mesh as Mesh, PartitionSpec as PartitionSpec,
+    RankError as RankError, WorkerDied as WorkerDied, farm as farm, farm_iter as farm_iter, make_mesh as make_mesh,
+    pmap as pmap, shard_map as shard_map, world as world,
 )  # fmt: skip
 
 __version__ = "0.1.0"

@@ -5,22 +5,15 @@ One process without MPI is the same semantics with one rank. `mpi4py` is loaded 
 
 from . import early_abort
 from .communicator import CollectiveError, CollectiveMismatch, CollectiveTimeout, Communicator, RankError, world
+from .farm import farm, farm_iter
+from .farm_outcomes import FarmError, WorkerDied
 from .mesh import Mesh, make_mesh
 from .pmap import pmap
 from .shard_map import PartitionSpec, shard_map
 
 __all__ = [
-    "CollectiveError",
-    "CollectiveMismatch",
-    "CollectiveTimeout",
-    "Communicator",
-    "Mesh",
-    "PartitionSpec",
-    "RankError",
-    "make_mesh",
-    "pmap",
-    "shard_map",
-    "world",
-]
+    "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError", "Mesh", "PartitionSpec",
+    "RankError", "WorkerDied", "farm", "farm_iter", "make_mesh", "pmap", "shard_map", "world",
+]  # fmt: skip
 
 early_abort.install_early_abort()

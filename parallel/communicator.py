@@ -9,6 +9,7 @@ import math
 import operator
 import pickle
 import threading
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -279,6 +280,10 @@ def _carriers(arrays):
 
 
 _parts: dict[Any, Communicator] = {}  # of each link that a split has made: its communicator, kept for ever
+in_item: ContextVar[bool] = ContextVar(
+    "in_item", default=False
+)  # in an item of a farm, which is one process whatever works on it
+_alone = Communicator(OneProcess("one process, in an item of a farm"))
 _world = None
 _world_lock = threading.Lock()
 
@@ -299,6 +304,8 @@ def world() -> Any:
     none of this: with MPICH on two ranks the job may then end with status 0.
     """
     global _world
+    if in_item.get():
+        return _alone
     if _world is None:
         with _world_lock:
             if _world is None:
