@@ -91,7 +91,7 @@ from .parallel import (
     CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
     CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, Mesh as Mesh, PartitionSpec as PartitionSpec,
     RankError as RankError, WorkerDied as WorkerDied, farm as farm, farm_iter as farm_iter, make_mesh as make_mesh,
-    pmap as pmap, shard_map as shard_map, world as world,
+    pmap as pmap, shard_map as shard_map, timeline as timeline, world as world,
 )  # fmt: skip
 
 __version__ = "0.1.0"

@@ -10,10 +10,12 @@ from .farm_outcomes import FarmError, WorkerDied
 from .mesh import Mesh, make_mesh
 from .pmap import pmap
 from .shard_map import PartitionSpec, shard_map
+from .timeline import timeline
 
 __all__ = [
     "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError", "Mesh", "PartitionSpec",
-    "RankError", "WorkerDied", "farm", "farm_iter", "make_mesh", "pmap", "shard_map", "world",
+    "RankError", "WorkerDied", "farm", "farm_iter", "make_mesh", "pmap", "shard_map", "timeline",
+    "world",
 ]  # fmt: skip
 
 early_abort.install_early_abort()

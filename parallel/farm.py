@@ -19,6 +19,7 @@ from .farm_progress import bar
 from .farm_ranks import InThread, Ranks, Worker, channel_of
 from .farm_schedule import InPlace, OfExecutor, Schedule
 from .guard import Signature
+from .timeline import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -148,7 +149,7 @@ class _Call:
         """The workers of this process alone."""
         if self.executor is not None:
             return OfExecutor(self.f, self.executor, _size_of(self.executor))
-        return self.local() or InPlace(self.f)
+        return self.local() or InPlace(watched(self.f, self.name))
 
     def local(self):
         """Child processes, if they are asked for."""
@@ -225,7 +226,7 @@ def _start_over_ranks(comm, call):
 def _begin(comm, call):
     channel = channel_of(comm)
     channel.farm += 1
-    return channel, call.local() or (InPlace if channel.rank else InThread)(call.f)
+    return channel, call.local() or (InPlace if channel.rank else InThread)(watched(call.f, call.name))
 
 
 def _work(channel, local, call):

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,7 @@ class Guard:
         self.deadline = setting("POLYAD_DEADLINE", "60", float)
         self.end_deadline = setting("POLYAD_END_DEADLINE", "inf", float)
         self.owners = Owners(self.rank)
+        self.recorder: Any = None  # a timeline that is being recorded
         self._lock, self._busy = threading.RLock(), False
         self.told, self.ending = "", ""  # what a comparison is about; how the program has come to its end, if that is known
         self._limit, self._now, self._pending = self.deadline, END, ()
@@ -91,12 +93,13 @@ class Guard:
         with self._lock:
             if self.strict and not signature.label:
                 signature = signature._replace(place=call_site())
+            entered = self.recorder and self.recorder.now()
             self._begin(group, signature)
             try:
                 group.enter(signature)
                 if self.check and not signature.agreed or mark is not None:
                     group.agree(signature, mark or 0)
-                return move(*args)
+                return self.recorder.moved(signature, entered, move, args) if self.recorder else move(*args)
             except CollectiveMismatch:
                 raise
             except BaseException as error:
