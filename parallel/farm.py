@@ -11,6 +11,7 @@ import operator
 import os
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch import current_depth
 from ..dsl.layers.vmap import title
 from .communicator import in_item, world
 from .farm_outcomes import DONE, FAILED, dumps, loads, pack, unpack
@@ -55,8 +56,9 @@ def farm(
 
     Ranks: a farm is a collective. Every rank calls it, with its own f, which is not sent and may be a lambda; the items are
     those of rank 0, those of other ranks are not looked at. All ranks return the results, and raise the error; with
-    replicate=False the other ranks return None. In an item `world()` is one process, so that a farm, a map or a collective in
-    an item is done in place. f runs in a thread on rank 0. After an error a rank comes out of the farm when its item is done.
+    replicate=False the other ranks return None. f runs in a thread on rank 0. In an item `world()` is one process: a farm, a
+    map or a collective in it is done in place, and so is a farm in a transformation. After an error, a rank that is at work
+    comes out of the farm when its item is done.
 
     A worker that dies: among `workers=` child processes that is the WorkerDied of one item, which is retried, or goes to
     on_error; the child is replaced. A rank that dies ends the job, as MPI has it: workers=1 has each rank apply f in a child.
@@ -99,7 +101,8 @@ def farm_iter(
 
     The items may be without end. buffersize: how many may be under way or wait for their turn, by default four batches for each
     worker. Else as for `farm`. Where there are ranks, rank 0 gets the results; the others work, and get none: the body of the
-    loop runs on rank 0 alone, and must not make collectives. A loop that is left early ends the farm.
+    loop runs on rank 0 alone, and must not make collectives. A loop that is left early ends the farm; an error of an item is
+    raised on all ranks.
 
     >>> import itertools, polyad as pa
     >>> next(y for y in pa.farm_iter(lambda x: x * x, itertools.count()) if y > 50)
@@ -119,11 +122,16 @@ def _results(call, progress, buffersize):
         state, made = comm._link.run(call.signature(), _start_over_ranks, comm, call)
         if state is FAILED:
             raise made
-        if made is None:
+        if made is None:  # this rank has worked for rank 0
             return
     ahead = buffersize or AHEAD * made.free * call.batch
     with contextlib.closing(made), call.schedule(progress, ahead) as schedule:
-        yield from schedule.run(made)
+        try:
+            yield from schedule.run(made)
+        except Exception as error:
+            if comm is not None and comm.size > 1:
+                made.close(FAILED, pack(FAILED, error)[1])
+            raise
 
 
 class _Call:
@@ -153,7 +161,7 @@ class _Call:
 
     def local(self):
         """Child processes, if they are asked for."""
-        if self.count is None or in_item.get():
+        if self.count is None or in_item.get() or current_depth():
             return None
         return Children(self.f, self.count)
 
@@ -175,7 +183,7 @@ class _Call:
 
 def _ranks_of(call):
     """The communicator over whose ranks this farm goes, or None."""
-    return world() if call.executor is None else None
+    return world() if call.executor is None and not current_depth() else None
 
 
 def _delays(kind, retry):

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.quick
 
 
 SAME = """
-import itertools
+import itertools, threading
 import numpy as np
 import polyad as pa
 
@@ -53,13 +53,51 @@ for number in range(3):                                       # after an error a
         assert f"farm(<lambda>): item {number}" in error.__notes__[-1]
     else:
         raise AssertionError
+for number in range(3):
+    try:
+        list(pa.farm_iter(lambda x: 1 / x, range(number, -1, -1)))
+    except ZeroDivisionError as error:
+        assert f"item {number}" in error.__notes__[-1]
+    else:
+        raise AssertionError
+
+f = lambda x: sum(pa.farm(lambda k: x**k, [1, 2, 3], batch=2))  # in a transformation: in place
+assert pa.grad(f)(2.0) == 17 and list(pa.pmap(f)(np.array([1.0, 2.0, 3.0]))) == [3, 14, 39]
+
+def once(x):
+    if threading.current_thread() is not threading.main_thread():
+        raise ValueError(x)                                   # on rank 0
+    return x
+if w.size > 1:
+    assert pa.farm(once, range(4), retry=50, on_error=None) == [0, 1, 2, 3]
 assert w.allreduce(np.ones(1))[0] == w.size
+left = pa.farm_iter(abs, itertools.count())                   # the program ends before it does
+if rank == 0:
+    next(left)
+else:
+    assert list(left) == []
 """
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_the_same_on_any_number_of_ranks(mpirun, ranks):
-    mpirun(SAME, ranks)
+@pytest.mark.parametrize(("ranks", "check"), [(1, "1"), (2, "1"), (3, "1"), (3, "0"), (2, "strict")])
+def test_the_same_on_any_number_of_ranks(mpirun, ranks, check):
+    mpirun(SAME, ranks, env={"POLYAD_COLLECTIVE_CHECK": check})
+
+
+FUTURES = """
+from mpi4py import MPI
+from mpi4py.futures import MPICommExecutor
+import polyad as pa
+
+with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
+    if executor is not None:
+        found = pa.farm(eval, ["1 + 1", "1 / 0", "2 + 2"], batch=2, executor=executor, on_error=type)
+        assert found == [2, ZeroDivisionError, 4], found
+"""
+
+
+def test_executors_of_mpi4py(mpirun):
+    mpirun(FUTURES, 2)
 
 
 def test_items_are_taken_as_they_are_needed():
