@@ -89,10 +89,11 @@ from .devices import (
 )  # fmt: skip
 from .parallel import (
     CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
-    CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, Mesh as Mesh, PartitionSpec as PartitionSpec,
-    RankError as RankError, WorkerDied as WorkerDied, farm as farm, farm_iter as farm_iter, make_mesh as make_mesh,
-    pmap as pmap, shard_map as shard_map, timeline as timeline, world as world,
+    CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, LaunchError as LaunchError, Mesh as Mesh,
+    PartitionSpec as PartitionSpec, RankError as RankError, WorkerDied as WorkerDied, farm as farm, farm_iter as farm_iter,
+    launch as launch, make_mesh as make_mesh, pmap as pmap, shard_map as shard_map, timeline as timeline, world as world,
 )  # fmt: skip
+from .parallel.launching.notebook import load_ipython_extension as load_ipython_extension  # for %load_ext polyad
 
 __version__ = "0.1.0"
 

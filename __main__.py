@@ -10,14 +10,16 @@ from .devices.compilers import compiler_version, find_compiler
 from .dispatch import all_generics
 from .dispatch.introspect import show
 from .parallel.launching.command import run_command
+from .parallel.launching.facts import describe_job, describe_launcher
 from .parallel.mpi_library import installed_library
 
 
 def main(arguments=None):
     """Run one command. arguments: list of words, those of the process unless given. Returns the exit status.
 
-    run -n 4 SCRIPT: the script on four MPI ranks. info: versions, devices, MPI library and compiler, a line each. methods NAME:
-    the methods of an operation. Status 2 for what there is not (an unknown command or operation).
+    run -n 4 SCRIPT: the script on four MPI ranks. info: versions, devices, MPI library and compiler, a line each, and under a
+    launcher its ranks and nodes. methods NAME: the methods of an operation. Status 2 for what there is not (an unknown command
+    or operation).
     """
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["run"]:
@@ -25,7 +27,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m polyad", description="Look at this installation of polyad.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="a script on several MPI ranks; run --help says more")
-    commands.add_parser("info", help="versions, devices, MPI library and C compiler")
+    commands.add_parser("info", help="versions, devices, MPI library, ranks and C compiler")
     methods = commands.add_parser("methods", help="the methods of an operation, with their places")
     methods.add_argument("name", help="name of an operation, such as matmul")
     given = parser.parse_args(words)
@@ -33,14 +35,17 @@ def main(arguments=None):
 
 
 def print_info():
-    """One line on each thing that a report of a fault should say."""
+    """One line on each thing that a report of a fault should say; once for all ranks of a job."""
+    job = describe_job()
+    if job == {}:
+        return 0
     facts = {
         "polyad": version("polyad"),
         "Python": f"{platform.python_version()} ({platform.system()} {platform.machine()})",
         "NumPy": version("numpy"),
         "optree": version("optree"),
         "devices": ", ".join(available_devices()),
-        "MPI": installed_library() or "none",
+        **(job or {"MPI": installed_library() or "none", "launcher": describe_launcher()}),
         "compiler": describe_compiler(),
     }
     width = max(map(len, facts))

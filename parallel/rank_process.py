@@ -6,6 +6,8 @@ share of the node, sends its output to the launcher, and then is what it was sta
     rank_process.py start PROGRAM [argument …]      on the way to mpiexec: it ends with the launcher
     rank_process.py script PATH [argument …]        a script, as `python PATH` would run it
     rank_process.py module NAME [argument …]        a module, as `python -m NAME` would
+    rank_process.py cell PATH [argument …]          a script that finds modules where it is started, as a notebook does
+    rank_process.py call PATH                       a function (launching/calls.py)
     rank_process.py command PROGRAM [argument …]    any program, as a child
 
 A rank that has come to its end says so, as the last thing that Python does: os._exit, a signal and a crash skip that.
@@ -25,7 +27,7 @@ RANK = "POLYAD_RUN_RANK"  # number and process of a rank, and whether its lines 
 MARK = "POLYAD_RANK_PROCESS"  # what launched_process.py leaves to the children of a rank
 OUTLINE = "\x1e"  # begins what is told among the lines of stderr, where there is no pipe: on other nodes
 
-_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")
+RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")
 _PLACES = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 _NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 _status = 0  # what sys.exit was told
@@ -88,7 +90,7 @@ def main():
     if kind == "start":
         end_with_parent()
         os.execvp(target, [target, *arguments])
-    rank = next(os.environ[name] for name in (*_RANKS, NODE) if name in os.environ)
+    rank = next(os.environ[name] for name in (*RANKS, NODE) if name in os.environ)
     rank = rank if rank.isdigit() else "0"  # one process, without an MPI library
     take_share()
     os.environ[RANK] = f"{rank} {os.getpid()}{' tagged' * send_output(rank)}"
@@ -99,7 +101,7 @@ def main():
     atexit.register(say_end, os.getpid())  # the first to be registered is the last to be called
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     say_where_on_signal()
-    run(script if kind == "script" else module, target, arguments)
+    run({"script": script, "module": module, "cell": cell, "call": left_call}[kind], target, arguments)
 
 
 def end_with_parent():
@@ -194,8 +196,22 @@ def run(how, target, arguments):
         raise SystemExit(_status) from None
 
 
-def script(path, arguments):
-    """Run a script as `python path` would, in a module __main__ of its own."""
+def cell(path, arguments):
+    """Run a script that was written elsewhere for this folder."""
+    script(path, arguments, os.getcwd())
+
+
+def left_call(path, arguments):
+    """Hand over to the function that another process has left, which then reads the rest of the file."""
+    import pickle
+
+    with open(path, "rb") as file:
+        sys.path[:], sys.argv[:] = pickle.load(file)  # first: it says where the function is found
+        pickle.load(file)(file, path, int(os.environ[RANK].split(" ")[0]))
+
+
+def script(path, arguments, folder=None):
+    """Run a script as `python path` would, in a module __main__ of its own; folder: where it finds modules, its own."""
     if os.path.isdir(path):
         import runpy
 
@@ -207,7 +223,7 @@ def script(path, arguments):
 
     sys.argv[:] = [path, *arguments]
     if not sys.flags.safe_path:
-        sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+        sys.path.insert(0, folder or os.path.dirname(os.path.realpath(path)))
     path = os.path.abspath(path)
     main_module = type(sys)("__main__")
     main_module.__dict__.update(

@@ -13,7 +13,7 @@ from polyad.devices import compilers
 def test_info_prints_a_line_each(capsys):
     assert main(["info"]) == 0
     lines = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
-    assert list(lines) == ["polyad", "Python", "NumPy", "optree", "devices", "MPI", "compiler"]
+    assert list(lines) == ["polyad", "Python", "NumPy", "optree", "devices", "MPI", "launcher", "compiler"]
     assert lines["NumPy"] == np.__version__ and lines["devices"].startswith("cpu:0")
     assert lines["Python"].startswith(sys.version.split()[0])
 

@@ -20,11 +20,7 @@ def run_command(words):
         "The exit status is 0 only if every rank has come to its end; what a rank writes has its number before each line. "
         "OMP_NUM_THREADS is cores / ranks, and each rank has one GPU, unless OMP_NUM_THREADS or CUDA_VISIBLE_DEVICES is set.",
     )
-    parser.add_argument("-n", "--ranks", type=_positive(int), required=True, help="number of ranks")
-    parser.add_argument(
-        "--timeout", type=_positive(float), metavar="SECONDS", help="end the job after so long, with status 124"
-    )
-    parser.add_argument("--no-tags", action="store_true", help="show what ranks write as it comes through mpiexec")
+    add_options(parser)
     given = parser.parse_args(own)
     if not program:
         parser.error("there is no script, module or program to run")
@@ -35,6 +31,15 @@ def run_command(words):
         return 1
     report(outcome)
     return outcome.status
+
+
+def add_options(parser):
+    """Tell an argparse parser the options of the launcher itself."""
+    parser.add_argument("-n", "--ranks", type=_positive(int), required=True, help="number of ranks")
+    parser.add_argument(
+        "--timeout", type=_positive(float), metavar="SECONDS", help="end the job after so long, with status 124"
+    )
+    parser.add_argument("--no-tags", action="store_true", help="show what ranks write as it comes through mpiexec")
 
 
 def _split(words):

@@ -56,9 +56,9 @@ class Rank:
             case "raised":
                 return f"raised {self.text}"
             case "end":
-                return "has ended" if self.text == "0" else f"ended with exit status {self.text}"
+                return "ended well" if self.text == "0" else f"ended with exit status {self.text}"
             case "killed":
-                return f"was ended by {self.text}"
+                return f"ended by {self.text}"
         if self.waits_for_mpi:
             return "did not come out of MPI's start"
         if self.gone:
@@ -66,8 +66,8 @@ class Rank:
                 self.how.replace("exit status 0", "exit status 0, as by os._exit")
                 or "os._exit, a signal, or a crash of compiled code"
             )
-            return f"left without coming to the end of its program ({how})"
-        return "was still running"
+            return f"left without coming to the end of the program ({how})"
+        return "still running"
 
 
 def verdict(ranks):

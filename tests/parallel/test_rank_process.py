@@ -85,7 +85,7 @@ def test_one_process_without_mpiexec(tmp_path):
     script.write_text(
         "import sys, threading\nassert not {'polyad', 'numpy'} & set(sys.modules)\nprint(threading.active_count())"
     )
-    env = {name: value for name, value in os.environ.items() if name not in (*rank_process._RANKS, *VARIABLES)}
+    env = {name: value for name, value in os.environ.items() if name not in (*rank_process.RANKS, *VARIABLES)}
     env |= {"POLYAD_RUN": str(tmp_path), "POLYAD_RUN_NODE": platform.node()}
     command = [sys.executable, rank_process.__file__, "script", str(script)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)

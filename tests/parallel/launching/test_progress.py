@@ -19,13 +19,13 @@ def ranks(*told):
 
 
 START, END = ("started", "10 script"), ("end", "0")
-LEFT = "left without coming to the end of its program"
+LEFT = "left without coming to the end of the program"
 UNKNOWN = f"{LEFT} (os._exit, a signal, or a crash of compiled code)"
 CASES = {
     "all well": ([[START, END], [START, END]], []),
     "raised": ([[START, "gone=1"], [START, ("raised", "ValueError: x"), ("end", "1")]], ["rank 1 raised ValueError: x"]),
     "status": ([[START, END], [START, ("end", "3")], [START, ("end", "3")]], ["ranks 1, 2 ended with exit status 3"]),
-    "killed": ([[START, ("killed", "SIGSEGV")], [START]], ["rank 0 was ended by SIGSEGV"]),
+    "killed": ([[START, ("killed", "SIGSEGV")], [START]], ["rank 0 ended by SIGSEGV"]),
     "left": ([[START, "gone=2"], [START, "gone=1"]], [f"rank 1 {UNKNOWN}"]),
     "left, known how": ([[START, "gone=1", "how=SIGKILL"], [START, "gone=2", "how=SIGSEGV"]], [f"rank 1 {LEFT} (SIGSEGV)"]),
     "left, and said nothing": (
@@ -36,7 +36,7 @@ CASES = {
         [[START, "gone=1", "how=SIGKILL"], [START, "gone=2"], [START, "gone=3", "how=SIGKILL"]],
         [f"rank 0 {LEFT} (SIGKILL)", f"rank 1 {UNKNOWN}", "one of ranks 0, 1 was the first"],
     ),
-    "still there": ([[START, END], [START], []], ["rank 1 was still running", "rank 2 never started"]),
+    "still there": ([[START, END], [START], []], ["rank 1 still running", "rank 2 never started"]),
     "in MPI's start": (
         [[START, ("mpi", "starting"), "gone=1"], [START], [START, ("mpi", "starting")]],
         ["ranks 0, 2 waited in MPI's start (world()), to which rank 1 never came"],
@@ -46,7 +46,7 @@ CASES = {
         [[START, ("mpi", "starting")], [START, ("raised", "E")]],
         ["rank 1 raised E", "rank 0 waited in MPI's start (world()), to which rank 1 never came"],
     ),
-    "out of MPI's start": ([[START, ("mpi", "starting"), ("mpi", "started")], [START, END]], ["rank 0 was still running"]),
+    "out of MPI's start": ([[START, ("mpi", "starting"), ("mpi", "started")], [START, END]], ["rank 0 still running"]),
 }
 
 
