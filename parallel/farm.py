@@ -19,7 +19,7 @@ from .farm_processes import Children
 from .farm_progress import bar
 from .farm_ranks import InThread, Ranks, Worker, channel_of
 from .farm_schedule import InPlace, OfExecutor, Schedule
-from .guard import Signature
+from .signature import Signature
 from .timeline import watched
 
 if TYPE_CHECKING:

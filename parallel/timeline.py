@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .communicator import world
-from .guard import Signature
+from .signature import Signature
 from .timeline_summary import summary
 
 BARRIERS = 9  # by which clocks are compared, at the start and at the end: the median is taken

@@ -162,7 +162,7 @@ def lane_prod(x, /, *, axis_name):
     """Product over the lanes of an axis object."""
 
 
-def _share(x, y, axis, *beside):
+def _part_of_holder(x, y, axis, *beside):
     """The part of a lane in the derivative of the largest or smallest value: those that hold it have equal ones."""
     holds = astype(equal(x, y), dtype=dtype_of(y))
     return divide(holds, lane_sum(contribution(holds, axis, True, *beside), axis_name=axis))
@@ -175,7 +175,7 @@ def _product_of_others(x, y, axis, *beside):
     return prod(where(equal(number, axis.numbers()), 1, every), axis=0)
 
 
-for op, weight in ((lane_max, _share), (lane_min, _share), (lane_prod, _product_of_others)):
+for op, weight in ((lane_max, _part_of_holder), (lane_min, _part_of_holder), (lane_prod, _product_of_others)):
 
     def jvp(dxs, y, x, *, axis_name, weight=weight):
         dx = multiply(dxs[0], weight(x, y, axis_name, x))

@@ -92,7 +92,7 @@ def counted(name):
         sent.append((name, sum(x.nbytes for x in data)))
         return method(*args)
     setattr(link, name, call)
-for name in ("reduce", "gather", "gather_blocks", "broadcast", "swap", "reduce_scatter_blocks"):
+for name in ("reduce", "reduce_into", "gather", "gather_blocks", "broadcast", "swap", "reduce_scatter_blocks"):
     counted(name)
 lanes = 4 * n
 x = np.ones((lanes, lanes, 2))
@@ -103,7 +103,7 @@ bodies = {
     "broadcast": (lambda v: pa.broadcast(v[0], "i", 1), [("broadcast", row)]),
     "pmax": (lambda v: pa.pmax(v[0], "i"), [("reduce", row)]),
     "pmin": (lambda v: pa.pmin(v[0], "i"), [("reduce", row)]),
-    "pprod": (lambda v: pa.pprod(v[0], "i"), [("reduce", row)]),
+    "pprod": (lambda v: pa.pprod(v[0], "i"), [("reduce_into", row)]),
     "psum_scatter": (lambda v: pa.psum_scatter(v, "i"), [("reduce_scatter_blocks", lanes * row)]),
     "all_to_all": (lambda v: pa.all_to_all(v, "i"), [("swap", 4 * lanes * row)]),
     "scan_over_axis": (lambda v: pa.scan_over_axis(v[0], "i"), [("gather", n * row)]),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.parallel.guard import Signature
+from polyad.parallel.signature import Signature
 from polyad.parallel.timeline import brought, events, in_one_time, watched
 
 pytestmark = pytest.mark.quick

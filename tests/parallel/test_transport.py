@@ -90,7 +90,7 @@ w.barrier(label="here")
 
 for bad, error in [(lambda: w.allreduce(np.array([None])), TypeError),
                    (lambda: w.allreduce(np.ones(2, complex), "max"), TypeError),
-                   (lambda: w.allreduce(np.ones(2), "prod"), ValueError),
+                   (lambda: w.allreduce(np.ones(2), "mean"), ValueError),
                    (lambda: w.allreduce(np.ma.masked_array([1, 2], [0, 1])), TypeError),
                    (lambda: w.bcast(1, n), ValueError), (lambda: w.bcast(1, -1), ValueError),
                    (lambda: w.alltoall(np.ones(n + 1)), ValueError),
