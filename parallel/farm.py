@@ -77,8 +77,9 @@ def farm(
     if comm is None or comm.size == 1:
         with contextlib.closing(call.workers()) as made, call.schedule(progress) as schedule:
             return list(schedule.run(made))
+    local = call.local()
     with comm.map_under_way(call.name):
-        state, value = comm._link.run(call.signature(), _over_ranks, comm, call, progress, replicate)
+        state, value = comm._link.run(call.signature(), _over_ranks, comm, call, local, progress, replicate)
     if state is FAILED:
         raise value
     return value
@@ -119,7 +120,7 @@ def _results(call, progress, buffersize):
     if comm is None or comm.size == 1:
         made = call.workers()
     else:
-        state, made = comm._link.run(call.signature(), _start_over_ranks, comm, call)
+        state, made = comm._link.run(call.signature(), _start_over_ranks, comm, call, call.local())
         if state is FAILED:
             raise made
         if made is None:  # this rank has worked for rank 0
@@ -204,9 +205,9 @@ def _size_of(executor):
 
 
 # --- over ranks, inside the collective --------------------------------------------------------------------------------
-def _over_ranks(comm, call, progress, replicate):
+def _over_ranks(comm, call, local, progress, replicate):
     """(state, results or error), the same on all ranks: what is raised here would leave them out of step."""
-    channel, local = _begin(comm, call)
+    channel, local = _begin(comm, call, local)
     if channel.rank:
         return _work(channel, local, call)
     ranks = Ranks(channel, local, call.count or 1)
@@ -223,18 +224,18 @@ def _over_ranks(comm, call, progress, replicate):
     return DONE, results
 
 
-def _start_over_ranks(comm, call):
+def _start_over_ranks(comm, call, local):
     """(state, workers) on rank 0; (state, None or an error) on the others, when it is over."""
-    channel, local = _begin(comm, call)
+    channel, local = _begin(comm, call, local)
     if channel.rank:
         return _work(channel, local, call)
     return DONE, Ranks(channel, local, call.count or 1)
 
 
-def _begin(comm, call):
+def _begin(comm, call, local):
     channel = channel_of(comm)
     channel.farm += 1
-    return channel, call.local() or (InPlace if channel.rank else InThread)(watched(call.f, call.name))
+    return channel, local or (InPlace if channel.rank else InThread)(watched(call.f, call.name))
 
 
 def _work(channel, local, call):

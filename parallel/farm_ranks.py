@@ -101,7 +101,7 @@ class InThread:
     are packed and unpacked as those of other ranks are."""
 
     def __init__(self, f):
-        self.f, self.left, self.thread = f, 0, None
+        self.f, self.left, self.thread, self.closed = f, 0, None, False
         self.to, self.back = queue.SimpleQueue(), queue.SimpleQueue()
 
     @property
@@ -120,6 +120,8 @@ class InThread:
         in_item.set(True)
         while (tasks := self.to.get()) is not None:
             for task in tasks:
+                if self.closed:
+                    return
                 try:
                     outcome = attempt(self.f, loads_item(dumps_item(task.arguments)))
                 except BaseException as error:  # of pickling the item, or one that f must not raise
@@ -138,6 +140,8 @@ class InThread:
         return found
 
     def close(self):
+        """End the thread after the item it is at."""
+        self.closed = True
         self.to.put(None)
 
 

@@ -41,6 +41,7 @@ if fault == "absent" and rank == last: time.sleep(60)
 if fault == "early" and rank == last: raise SystemExit(0)
 if fault == "interrupted" and rank == 0: threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 if fault == "another" and rank == last: w.barrier()
+if fault == "cannot be sent" and rank == last: pa.farm(lambda x, lock=threading.Lock(): x, [1], workers=1)
 pa.farm((lambda x: 1 / 0) if fault == "on_error" else f, items(), batch=1 + (fault == "batch" and rank == last),
         on_error=on_error if fault == "on_error" else None)
 """
@@ -58,6 +59,7 @@ EXPECTED = [
     ("early", ["CollectiveMismatch", "rank 0: farm", "rank L: end of the program"]),
     ("another", ["CollectiveMismatch", "rank 0: farm", "rank L: barrier"]),
     ("batch", ["CollectiveMismatch", "rank 0: farm .*batch=1", "rank L: farm .*batch=2"]),
+    ("cannot be sent", ["FarmError: farm: <lambda> cannot be sent to worker processes"]),
     ("interrupted", ["KeyboardInterrupt"]),
     ("interrupted there", ["KeyboardInterrupt"]),
 ]
