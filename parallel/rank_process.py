@@ -99,7 +99,7 @@ def main():
         return supervise([target, *arguments])
     os.environ[MARK] = f"{os.getpid()} {connection()}"
     atexit.register(say_end, os.getpid())  # the first to be registered is the last to be called
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    sys.stdout.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]  lines are written whole
     say_where_on_signal()
     run({"script": script, "module": module, "cell": cell, "call": left_call}[kind], target, arguments)
 
@@ -160,6 +160,7 @@ def supervise(words):
     """Run a program as a child; what it ends with is what this process ends with, and what the launcher is told."""
     import subprocess
 
+    signal.signal(signal.SIGINT, lambda number, frame: None)  # the program has it as well
     try:
         status = subprocess.call(words, close_fds=False)  # MPI's connection to mpiexec is one of them
     except OSError as error:

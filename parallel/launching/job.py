@@ -153,7 +153,7 @@ class _Job:
                     self._end(signal.SIGTERM)
                 ended_at, asked = now + MERCY, True
             elif ended_at is None and self.signalled:
-                ended_at, asked = now + MERCY, True
+                ended_at = now + MERCY
             elif ended_at is None and self._limit is not None and now > self._limit:
                 why, ended_at = [f"not at its end after {timeout:g} s", *verdict(self.ranks)], now
                 self._ask_where_they_are()
@@ -163,9 +163,16 @@ class _Job:
         return self._outcome(1 if failed else status, why)
 
     def forward(self, number, _=None):
-        """Send a signal on to the job, which then has some seconds to end."""
+        """Send a signal on to the job, which then has some seconds to end. SIGINT goes to the ranks, as from a terminal: their
+        `finally` runs, which mpiexec may not wait for. A second signal ends the job."""
+        started = [rank for rank in self.ranks if rank.process and not rank.gone]
+        if number == signal.SIGINT and started and not self.signalled:
+            self._remember_segments()
+            for rank in started:
+                leftovers.send(rank.process, number)
+        else:
+            self._end(signal.SIGTERM if self.signalled else number)
         self.signalled = number
-        self._end(number)
 
     def _end(self, number):
         self._remember_segments()

@@ -39,6 +39,12 @@ def kill(pids):
             os.kill(pid, signal.SIGKILL)
 
 
+def send(pid, number):
+    """Send a signal to a rank, and to its children where it leads a group of processes, as under most launchers it does."""
+    with suppress(ProcessLookupError, PermissionError):
+        (os.killpg if os.getpgid(pid) == pid else os.kill)(pid, number)
+
+
 def is_gone(pid):
     """Return whether a process has ended, though it may not yet have been waited for."""
     with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:

@@ -57,3 +57,18 @@ def test_shared_memory_is_what_is_mapped():
     finally:
         for path in paths:
             path.unlink(missing_ok=True)
+
+
+@linux
+@pytest.mark.parametrize("group", [False, True])
+def test_a_signal_reaches_the_group_that_a_rank_leads(group):
+    program = "import subprocess, sys; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); p.wait()"
+    command = [sys.executable, "-I", "-S", "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=group) as process:
+        child = int(process.stdout.readline())
+        leftovers.send(process.pid, signal.SIGTERM)
+        assert process.wait(10) == -signal.SIGTERM
+        time.sleep(0.1)
+        assert leftovers.is_gone(child) == group
+        leftovers.kill([child])
+    leftovers.send(process.pid, signal.SIGTERM)
