@@ -24,7 +24,8 @@ from ...dispatch import is_container, tree
 from ..avals import dtype_of, is_number, shape_of
 from ..axes import find_axis
 from .arithmetic import add, multiply
-from .lane_collectives import contribution, lane_max, lane_mean, lane_min, lane_prod, lane_sum
+from .lane_collectives import contribution, lane_gather, lane_max, lane_mean, lane_min, lane_prod, lane_sum
+from .reduce import mean, sum
 from .shape import concatenate, ravel, reshape
 
 if TYPE_CHECKING:
@@ -88,20 +89,29 @@ def _over_names(name, op, x, axis_name, **params):
 
 
 # ---------------------------------------------------------------------- reductions
-def psum(x: X, axis_name: Hashable) -> X:
+def _lane_after_lane(name, fold, x, axis_name):
+    """Fold the gathered values of all lanes, so that the order of additions depends on their number alone."""
+    for axis in reversed(axes_named(name, axis_name)):
+        rows = lambda array, axis=axis: lane_gather(contribution(array, axis), axis_name=axis)
+        x = tree.map(lambda y: fold(y, axis=0), each_array(rows, x, [axis], rows=True), is_leaf=is_container)
+    return x
+
+
+def psum(x: X, axis_name: Hashable, *, deterministic: bool = False) -> X:
     """Sum of x over the lanes of a named axis; the result is the same in every lane.
 
     For derivatives taken inside the map it is one number of all lanes (a loss made of it counts once) as long as no two
     lanes answer a Python `if` differently; then each lane has its own, and the slopes of all lanes' results are summed.
 
-    x: array or tree of arrays. axis_name: name given to an enclosing `vmap` or `pmap`, or a tuple of names.
+    x: array or tree of arrays. axis_name: name given to an enclosing `vmap` or `pmap`, or a tuple of names. deterministic: the
+    lanes are gathered and added in one order, which gives the same bits on any number of ranks, and sends what all lanes have.
     Raises AxisNameError if the name is not bound.
 
     >>> import numpy as np, polyad as pa
     >>> pa.vmap(lambda x: x / pa.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
-    return _over_names("psum", lane_sum, x, axis_name)
+    return _lane_after_lane("psum", sum, x, axis_name) if deterministic else _over_names("psum", lane_sum, x, axis_name)
 
 
 def psum_over(x, axis):
@@ -109,16 +119,16 @@ def psum_over(x, axis):
     return lane_sum(x, axis_name=axis)
 
 
-def pmean(x: X, axis_name: Hashable) -> X:
+def pmean(x: X, axis_name: Hashable, *, deterministic: bool = False) -> X:
     """Mean of x over the lanes of a named axis (see `psum`); integers give floating point.
 
-    x: array or tree of arrays. axis_name: a name, or a tuple of names. Raises AxisNameError.
+    x: array or tree of arrays. axis_name: a name, or a tuple of names. deterministic: as for `psum`. Raises AxisNameError.
 
     >>> import numpy as np, polyad as pa
     >>> pa.vmap(lambda x: x - pa.pmean(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
     array([-1.,  1.])
     """
-    return _over_names("pmean", lane_mean, x, axis_name)
+    return _lane_after_lane("pmean", mean, x, axis_name) if deterministic else _over_names("pmean", lane_mean, x, axis_name)
 
 
 def pmax(x: X, axis_name: Hashable) -> X:

@@ -51,6 +51,21 @@ def check(name, case, n):
     inner = np.moveaxis(both, 0, 1)
     close(pmap(pa.vmap(body))(inner), vmap(pa.vmap(body))(inner), name + ", a map inside")
 
+# sums in the order of the lanes have the same bits, whatever the number of ranks
+rng = np.random.default_rng(7)
+for n in {lanes}:
+    x = rng.normal(size=(n, 5)) * 10.0 ** rng.integers(-8, 8, (n, 5))
+    tree = {{"a": x, "b": x[:, 0] * 3, "c": (x[:, 1:] * 1e-3).astype("float32")}}
+    for reduction in (pa.psum, pa.pmean):
+        body = lambda t: reduction(t, "i", deterministic=True)
+        found, right = pmap(body, out_axes=None)(tree), vmap(body, out_axes=None)(tree)
+        for name in tree:
+            np.testing.assert_array_equal(found[name], right[name])
+            assert found[name].dtype == right[name].dtype
+        close(found["a"], x.sum(axis=0) / (n if reduction is pa.pmean else 1), "in order")
+        slope = lambda M: pa.grad(lambda x: pa.sum(pa.sin(M(lambda v: body(v) * v)(x))))(x)
+        close(slope(pmap), slope(vmap), "gradient of sums in order")
+
 for n in {lanes}:
     for name, case in lane_cases(n).items():
         check(f"{{name}} of {{n}} lanes", case, n)

@@ -57,6 +57,19 @@ def test_dtypes_are_those_of_a_sum():
     assert over(lambda x: psum(x if x > 1 else 0.0, "i"), single).dtype == np.float32
 
 
+def test_sums_in_the_order_of_the_lanes():
+    t = {"a": x, "b": np.outer(x, np.arange(3.0))}
+    found = over(lambda t: psum(t, "i", deterministic=True), t, out_axes=None)
+    equal(found["a"], x.sum())
+    equal(found["b"], np.outer(x, np.arange(3.0)).sum(axis=0))
+    y = np.arange(12.0).reshape(4, 3)
+    for reduction, right in ((pa.psum, y.sum()), (pa.pmean, y.mean())):
+        both = pa.vmap(lambda row: pa.vmap(lambda v: reduction(v, ("i", "j"), deterministic=True), axis_name="j")(row),
+                       axis_name="i")  # fmt: skip
+        equal(both(y), np.full((4, 3), right))
+        pa.check_grads(both, (y,), order=2)
+
+
 def test_no_lanes():
     assert over(lambda x: psum(x, "i") + x, x[:0]).shape == (0,)
     equal(over(lambda x: psum(x, "i"), x[:0], out_axes=None), 0.0)
