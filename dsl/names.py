@@ -90,6 +90,7 @@ from .ops.gamma import (
     gammainc as gammainc, gammainc_da as gammainc_da, gammaincc as gammaincc, gammaincinv as gammaincinv,
     gammaln as gammaln, polygamma as polygamma, zeta as zeta,
 )  # fmt: skip
+from .ops.halo import halo as halo
 from .ops.indexing import (
     Slice as Slice, getitem as getitem, index as index, index_add as index_add, index_set as index_set,
     join_index as join_index, take as take,

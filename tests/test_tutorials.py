@@ -1,4 +1,4 @@
-"""Every tutorial runs top to bottom; the digits give the same losses on any number of processes."""
+"""Every tutorial runs top to bottom; those for many processes give the same numbers on any number of them."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
-PARALLEL = {"01_digits.py"}  # those with a test of their own below
+PARALLEL = {"01_digits.py", "09_one_script_many_ranks.py"}  # those with a test of their own below
 
 
 ALONE = [path for path in sorted(TUTORIALS.glob("[0-9]*.py")) if path.name not in PARALLEL]
@@ -34,3 +34,10 @@ def test_digits_are_the_same_on_any_number_of_processes(mpirun, tmp_path):
     accuracy = [float(re.search(r"test accuracy: ([\d.]+)", out)[1]) for out in outputs]
     assert min(accuracy) >= 0.95
     assert script.with_name("01_digits_loss.png").stat().st_size > 10_000
+
+
+def test_heat_is_the_same_on_any_number_of_processes(mpirun, tmp_path):
+    script = Path(shutil.copy(TUTORIALS / "09_one_script_many_ranks.py", tmp_path))
+    told = [re.search(r"heat in the corner: .*", mpirun(script, n, timeout=120).stdout)[0] for n in (1, 2, 4)]
+    assert len(set(told)) == 1, told
+    assert script.with_suffix(".png").stat().st_size > 10_000
