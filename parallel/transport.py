@@ -10,6 +10,7 @@ import numpy as np
 
 from .errors import CollectiveMismatch
 from .group import Group, Word
+from .pieces import as_table, columns, exceeds, parts_of_blocks, pieces
 from .signature import listed
 
 
@@ -139,19 +140,33 @@ class MPILink:
         return links[ranks, name]
 
     def reduce(self, a, mpi):
-        self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, a, op=getattr(self._MPI, mpi)))
+        for (piece,) in pieces(a):
+            self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, piece, op=getattr(self._MPI, mpi)))
 
     def reduce_into(self, sent, received, mpi):
-        self._wait(self._comm.Iallreduce(sent, received, op=getattr(self._MPI, mpi)))
+        for piece, result in pieces(sent, received):
+            self._wait(self._comm.Iallreduce(piece, result, op=getattr(self._MPI, mpi)))
 
     def gather(self, table):
-        self._wait(self._comm.Iallgather(self._MPI.IN_PLACE, table))
+        if not exceeds(table):
+            self._wait(self._comm.Iallgather(self._MPI.IN_PLACE, table))
+            return
+        rows = as_table(table)
+        for part in columns(self.size, rows.shape[1], rows.itemsize):
+            mine, joined = rows[self.rank, part].copy(), rows[:, part].copy()
+            self._wait(self._comm.Iallgather(mine, joined))
+            rows[:, part] = joined
 
     def gather_blocks(self, block, lengths=None):
         if lengths is None:
             lengths = self._group.gather_numbers(len(block))[:, 0]
         joined = np.empty((int(lengths.sum()), *block.shape[1:]), block.dtype)
-        if lengths[0] == lengths[-1] and (lengths == lengths[0]).all():
+        if exceeds(joined):
+            for part, counts, put in parts_of_blocks(block, lengths * math.prod(block.shape[1:])):
+                parts = np.empty(int(counts.sum()), block.dtype)
+                self._wait(self._comm.Iallgatherv(part, [parts, counts.astype(np.intc)]))
+                put(joined.reshape(-1), parts)
+        elif lengths[0] == lengths[-1] and (lengths == lengths[0]).all():
             self._wait(self._comm.Iallgather(block, joined))
         else:
             counts = lengths * math.prod(block.shape[1:])
@@ -159,13 +174,27 @@ class MPILink:
         return joined
 
     def broadcast(self, a, root):
-        self._wait(self._comm.Ibcast(a, root=root))
+        for (piece,) in pieces(a):
+            self._wait(self._comm.Ibcast(piece, root=root))
 
     def transpose(self, sent, received):
-        self._wait(self._comm.Ialltoall(sent, received))
+        if not exceeds(sent):
+            self._wait(self._comm.Ialltoall(sent, received))
+            return
+        rows, into = as_table(sent), as_table(received)
+        for part in columns(self.size, rows.shape[1], rows.itemsize):
+            piece = rows[:, part].copy()
+            result = np.empty_like(piece)
+            self._wait(self._comm.Ialltoall(piece, result))
+            into[:, part] = result
 
     def reduce_scatter(self, sent, received):
-        self._wait(self._comm.Ireduce_scatter_block(sent, received, op=self._MPI.SUM))
+        if not exceeds(sent):
+            self._wait(self._comm.Ireduce_scatter_block(sent, received, op=self._MPI.SUM))
+            return
+        rows, into = as_table(sent), received.reshape(-1)
+        for part in columns(self.size, rows.shape[1], rows.itemsize):
+            self._wait(self._comm.Ireduce_scatter_block(rows[:, part].copy(), into[part], op=self._MPI.SUM))
 
     def reduce_scatter_blocks(self, sent, received, counts):
         self._wait(self._comm.Ireduce_scatter(sent, received, counts.astype(np.intc), op=self._MPI.SUM))
@@ -183,10 +212,11 @@ class MPILink:
             pairs = self._group.gather_numbers(*(-1 if r is None else r for r in (source, dest)))
             require_pairs([tuple(None if r < 0 else r for r in pair) for pair in pairs.tolist()])
         null = self._MPI.PROC_NULL
-        self._wait(
-            self._comm.Irecv(received, source=null if source is None else source),
-            self._comm.Isend(sent, dest=null if dest is None else dest),
-        )
+        for piece, result in pieces(sent, received):
+            self._wait(
+                self._comm.Irecv(result, source=null if source is None else source),
+                self._comm.Isend(piece, dest=null if dest is None else dest),
+            )
 
     def barrier(self):
         self._wait(self._comm.Ibarrier())

@@ -131,6 +131,12 @@ def test_collectives_give_what_numpy_gives(mpirun, n):
     mpirun(NUMERIC, n)
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_pieces_give_what_whole_arrays_give(mpirun, n):
+    """Messages of at most 24 bytes, which is less than many an array here, and more than others; no item is split."""
+    mpirun("import polyad.parallel.pieces as pieces\npieces.PIECE = 24\n" + NUMERIC.replace("300_000", "300"), n)
+
+
 def test_one_rank_without_mpi_gives_the_same(monkeypatch):
     monkeypatch.setattr(communicator, "_world", Communicator(OneProcess("one process, no MPI")))
     exec(compile(NUMERIC, "script.py", "exec"), {"__name__": "script"})
