@@ -103,7 +103,7 @@ class timeline:
         finally:
             self._keep(self.regions, (name, threading.get_ident(), start, self.now()))
 
-    def moved(self, signature, entered, move, args):
+    def moved(self, signature: Signature, entered: Any, move: Any, args: Any) -> Any:
         """`move(*args)`, noted: the guard calls this once all ranks have come."""
         arrived = self.now()
         try:

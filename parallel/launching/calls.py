@@ -1,5 +1,7 @@
 """Call a function on several ranks from one process, a script or a notebook, and hand back what they return or raise."""
 
+from __future__ import annotations
+
 import importlib.util
 import io
 import os
@@ -10,12 +12,16 @@ import tempfile
 import traceback
 import types
 from collections import ChainMap
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..rank_process import tell
 from .errors import LaunchError
 from .job import INTERRUPTED, run_job
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+R = TypeVar("R")
 _CALL = "call"  # name of the file with what to call; results lie beside it
 
 
@@ -26,7 +32,16 @@ class RankTraceback(Exception):
         return f'\n"""\n{self.args[0]}"""'
 
 
-def launch(f, n, args=(), kwargs=None, *, timeout=None, env=(), tags=True):
+def launch(
+    f: Callable[..., R],
+    n: int,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    timeout: float | None = None,
+    env: Any = (),
+    tags: bool = True,
+) -> list[R]:
     """Call `f(*args, **kwargs)` on n MPI ranks and return the list of what they return, in the order of the ranks.
 
     Every rank is a new process, started as by `python -m polyad run` (its share of the cores, one GPU, its lines tagged), in

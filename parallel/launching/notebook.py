@@ -4,13 +4,14 @@ import argparse
 import os
 import shlex
 import tempfile
+from typing import Any
 
 from .command import add_options
 from .errors import LaunchError
 from .job import run_job
 
 
-def load_ipython_extension(ipython):
+def load_ipython_extension(ipython: Any) -> None:
     """Make `%%polyad -n RANKS [--timeout SECONDS] [--no-tags] [ARGUMENT …]` known to IPython, which calls this for
     `%load_ext polyad`. The cell is a script of its own: it sees none of the notebook's variables. `launch` takes and gives
     values."""
