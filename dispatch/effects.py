@@ -37,6 +37,8 @@ def through_surroundings(generic, target):
         if not all(any(part.run is run for x in args for part in layers_of(x)) for run in runs):
             return spread(within(args[0], runs), *args[1:], **params)
         deepest = max([x for x in args if isinstance(x, Layer)], key=lambda x: x.depth, default=None)
+        if deepest is not None and not deepest.run.counts and "elsewhere" in card.rules:
+            params = card.rules["elsewhere"](params)
         perform = lambda: target(*args, **params)
         return perform() if deepest is None else deepest.run.once(generic.name, perform)
 

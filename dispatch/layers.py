@@ -318,6 +318,7 @@ class Run:
     remarks = None  # lists of what is to be said at its end
     of_values = True  # whether it follows values; else the tangents alone of a forward pass directly inside of it
     sees_effects = False  # whether operations with an effect pass through it, whatever they are applied to (effects.py)
+    counts = True  # whether what its values do is not done by another process, too, whose values they are
     records = False  # whether it makes a program of what is called, instead of calling it
 
     def looks_up(self, x: Any) -> bool:

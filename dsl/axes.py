@@ -21,6 +21,7 @@ class Axis:
 
     offset = 0
     spans_processes = False
+    counts = True  # the lanes here are not those of another process, which this one runs for its collectives
     takes: Any = None  # what of the processes it uses
 
     def __init__(self, name, size, depth):

@@ -285,6 +285,7 @@ RULES = (
     "code",
     "lanes",
     "steps",
+    "elsewhere",
 )
 
 

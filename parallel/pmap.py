@@ -67,6 +67,8 @@ def pmap(
     arguments. Returns a function; its results are the same on every rank, and the same as those of `vmap` (sums may
     be added in another order). Derivatives, `vmap` and tracing work inside, outside and through it.
 
+    A rank without a lane (of fewer lanes than ranks) runs lane 0 for the collectives in it; effects (`io_callback`,
+    `debug_print`) are left out there, what Python does by itself is not.
     Without MPI, on one rank, or in a child process of a rank, it is `vmap`. Raises what `vmap` does, on every rank; an error
     that f raises on some ranks only is a CollectiveError on the others. CollectiveError, the same on all ranks: the ranks
     do not agree in the arguments and the arrays in f's closure (types, static parts, checksums of all elements), in_axes,
@@ -128,7 +130,7 @@ class RankAxis(Axis):
         super().__init__(axis_name, size, depth)
         self.takes = takes
         self.blocks = Blocks(comm, size, name)
-        self.local = self.blocks.local
+        self.local, self.counts = self.blocks.local, self.blocks.kept == self.blocks.local
         self.offset = self.blocks.start if self.blocks.kept else 0
         self.watch = Watch()
 

@@ -85,7 +85,7 @@ class LanesLift(Lift):
 
     def program(self, program, mine, at_least=None):
         size = self.run.size
-        key = ("lanes", size, tuple(mine), None if at_least is None else tuple(at_least))
+        key = ("lanes", size, self.run.counts, tuple(mine), None if at_least is None else tuple(at_least))
         start = [False] * len(program.outputs) if at_least is None else at_least
         wide = lambda a, m: Aval((size, *a.shape), a.dtype) if m else a
 
@@ -103,6 +103,7 @@ class LanesLift(Lift):
         def lanes(*xs):
             depth = current_depth() + 1
             axis = _Lockstep(self.run.axis, depth) if known else Axis(None, size, depth)
+            axis.counts = self.run.counts
             run = LanesRun(program.name, axis, None, [])
             seen = lambda x, m: run.batched(x) if m else run.same(x) if m is UNCHANGED else x
             with axis, run:

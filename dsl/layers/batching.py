@@ -67,6 +67,10 @@ class LanesRun(Run):
         return Batched[self.depth](broadcast_to(value, shape=(self.size, *shape_of(value))), self)
 
     @property
+    def counts(self):
+        return self.axis.counts
+
+    @property
     def sees_effects(self):
         return not self.acting
 

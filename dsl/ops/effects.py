@@ -152,6 +152,20 @@ class EachLane(Caller):
         return f"EachLane({self.__name__},{self.size})"
 
 
+class Elsewhere(Caller):
+    """A function that does nothing, in lanes that another process has: its results are zeros."""
+
+    def __init__(self, f, result):
+        self.f, self.result, self.__name__ = f, result, name_of(f)
+
+    def __call__(self, *xs):
+        return [np.zeros(aval.shape, aval.dtype) for aval in self.result]
+
+    def as_code(self, source):
+        """This as a Python expression. source: function(value) -> expression."""
+        return f"pa.dsl.ops.effects.Elsewhere({source(self.f)}, {source(self.result)})"
+
+
 def _install(op):
     op.generic.add(_carry_out, (), Array)
     op.rule("shape")(lambda *xs, f, result, lanes: tuple(result))
@@ -183,3 +197,4 @@ def _in_all(x, size):
 
 _install(pure_call)
 _install(effect_call)
+effect_call.rule("elsewhere")(lambda params: {**params, "f": Elsewhere(params["f"], params["result"])})

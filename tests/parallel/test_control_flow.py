@@ -126,3 +126,41 @@ def test_what_is_the_same_in_all_lanes_counts_once():
     right = pa.grad(lambda x: (pa.sum(x) ** 3) ** 2)(x)  # psum(c x) of one c is c psum(x)
     for slopes in found:
         np.testing.assert_allclose(slopes, right)
+
+
+EFFECTS = """
+import numpy as np
+import polyad as pa
+from polyad.parallel import world
+
+seen = []
+
+def note(v):
+    pa.io_callback(lambda v: seen.append(float(v)), None, v)
+    return v
+
+def kept(v):
+    return v * 2 + pa.io_callback(lambda v: (seen.append(float(v)), np.float64(v + 1))[1], np.float64(0), v)
+
+loop = lambda v: pa.fori_loop(0, 2, lambda k, s: note(s) * 2, v)
+two_ways = lambda v: (note(v) if v > 0 else note(-v)) * pa.psum(v, "i")
+maps = {
+    "a value": (pa.pmap(kept), 1), "jit": (pa.jit(pa.pmap(kept)), 1), "jit inside": (pa.pmap(pa.jit(kept)), 1),
+    "loop": (pa.pmap(loop), 2), "loop, jit": (pa.jit(pa.pmap(loop)), 2), "loop, jit inside": (pa.pmap(pa.jit(loop)), 2),
+    "two ways": (pa.pmap(two_ways, axis_name="i"), 1), "a map inside": (pa.pmap(lambda v: pa.vmap(note)(v * np.ones(3))), 3),
+}
+for name, (f, each) in maps.items():
+    for lanes in (1, 2, 1, 5):
+        seen.clear()
+        x = np.arange(lanes) - 0.5
+        right = {"a value": 3 * x + 1, "loop": 4 * x}.get(name)
+        found = f(x)
+        assert right is None or np.allclose(found, right), (name, found)
+        counts = [len(each) for each in world().gather_objects(list(seen))]
+        assert sum(counts) == each * lanes, (name, lanes, counts)
+"""
+
+
+def test_effects_happen_once_for_each_lane(mpirun):
+    """A rank without lanes runs one for its collectives, without its effects."""
+    mpirun(EFFECTS, 3)
