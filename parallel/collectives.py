@@ -15,16 +15,19 @@ computes is cut off (`Blocks.own`) on every way out, backwards too.
 """
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 
-from ..dispatch import HostArray, Layer
+from ..dispatch import HostArray, Layer, isa
 from ..dsl import moveaxis, opaque
 from ..dsl.avals import Aval, is_number
 from ..dsl.ops.create import zeros_like
 from .agreement import unified
 from .dependence import joined, united
+
+TOGETHER = 1 << 20  # bytes of all lanes of an array up to which it goes with others: larger ones cost more to copy
 
 
 class Blocks:
@@ -108,9 +111,25 @@ def gather(x, blocks, place="a derivative"):
     return agreeing(rank_gather, blocks, *unified(blocks, place, x, lanes=True))
 
 
-def gather_agreed(x, blocks):
-    """As `gather`, of an x of whose form the ranks have agreed (`described`)."""
-    return agreeing(rank_gather, blocks, x, True)
+def gather_agreed(xs, blocks):
+    """As `gather`, of values of whose forms the ranks have agreed (`described`): small arrays of one dtype in one message."""
+    together = {}
+    for i, x in enumerate(xs):
+        if isa(x, np.ndarray) and _row(x) * blocks.size * x.itemsize <= TOGETHER:
+            together.setdefault(x.dtype, []).append(i)
+    done = {}
+    for places in [places for places in together.values() if len(places) > 1]:
+        rows = np.concatenate([xs[i].reshape(blocks.kept, _row(xs[i])) for i in places], axis=1)
+        joined = agreeing(rank_gather, blocks, rows, True)
+        ends = np.cumsum([_row(xs[i]) for i in places])
+        for i, part in zip(places, np.split(joined, ends[:-1], axis=1), strict=True):
+            done[i] = part.copy().reshape(blocks.size, *xs[i].shape[1:])
+    return [done[i] if i in done else agreeing(rank_gather, blocks, x, True) for i, x in enumerate(xs)]
+
+
+def _row(x):
+    """The number of elements of a lane."""
+    return math.prod(x.shape[1:])
 
 
 def total(x, blocks, place="a derivative"):

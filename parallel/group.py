@@ -153,11 +153,10 @@ class Group:
         """
         found, last = [], -1
         while len(found) < most:
-            least = np.array([key << RANK_BITS | self.rank if key > last else _NOTHING])
-            self.wait(self.control.Iallreduce(self._in_place, least, op=self._minimum))
-            if least[0] == _NOTHING:
+            least = self.least(key << RANK_BITS | self.rank if key > last else _NOTHING)
+            if least == _NOTHING:
                 break
-            last, root = int(least[0]) >> RANK_BITS, int(least[0]) & (1 << RANK_BITS) - 1
+            last, root = least >> RANK_BITS, least & (1 << RANK_BITS) - 1
             found.append((self.broadcast_bytes(payload, root), root, last))
         counts = np.array([key == its for *_, its in found], np.int64)
         self.wait(self.control.Iallreduce(self._in_place, counts, op=self._sum))
@@ -170,6 +169,18 @@ class Group:
         data = np.frombuffer(payload, np.uint8).copy() if self.rank == root else np.empty(int(length[0]), np.uint8)
         self.wait(self.control.Ibcast(data, root))
         return data.tobytes()
+
+    def total(self, number):
+        """The sum of an integer over the ranks, modulo 2**64, inside a running collective."""
+        return self._combined(np.array([number % (1 << 64)], np.uint64), self._sum)
+
+    def least(self, number):
+        """The smallest of an integer over the ranks, inside a running collective."""
+        return self._combined(np.array([number], np.int64), self._minimum)
+
+    def _combined(self, number, op):
+        self.wait(self.control.Iallreduce(self._in_place, number, op=op))
+        return int(number[0])
 
     def gather_numbers(self, *numbers):
         """int64 array of shape (size, len(numbers)): each rank's numbers, inside a running collective."""

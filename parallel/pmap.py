@@ -307,7 +307,7 @@ class RankAxis(Axis):
         columns = list(zip(*ranks, strict=True))
         if not met.unanimous and self._whole:
             self._check_same(columns, whole)
-        merged = iter([self._merge(leaf, column) for leaf, column in zip(leaves, columns, strict=True)])
+        merged = iter(self._merge(leaves, columns))
         fill = lambda leaf: next(merged)
         return structure, [tree.map(fill, unit) if is_container(unit) else fill(unit) for unit in units]
 
@@ -349,13 +349,24 @@ class RankAxis(Axis):
                     "check out"
                 )
 
-    def _merge(self, leaf, column):
-        """One result of all lanes. column: its different forms on the ranks."""
-        if not self.varying and all(same for same, *_ in column):
-            return Stacked(first(leaf.value, self.blocks), True)
+    def _merge(self, leaves, columns):
+        """The results over all lanes. columns: of each its different forms on the ranks."""
+        common = [not self.varying and all(same for same, *_ in column) for column in columns]
+        values = [
+            self._counting(leaf, column) for leaf, column, whole in zip(leaves, columns, common, strict=True) if not whole
+        ]
+        if columns and len(columns[0]) == 1:
+            gathered = iter(gather_agreed(values, self.blocks))
+        else:
+            gathered = (gather(value, self.blocks, "the same result") for value in values)
+        return [
+            Stacked(first(leaf.value, self.blocks), True) if whole else Stacked(next(gathered), False)
+            for leaf, whole in zip(leaves, common, strict=True)
+        ]
+
+    def _counting(self, leaf, column):
+        """Of one result the lanes here that count, in the dtype that it has on all ranks."""
         (value,) = with_one_dtype([leaf.value], {np.dtype(dtype) for *_, dtype, weak in column if not weak})
         if leaf.same:
             value = broadcast_to(value, shape=(self.local, *shape_of(value)))
-        if len(column) == 1:
-            return Stacked(gather_agreed(self.own(value), self.blocks), False)
-        return Stacked(gather(self.own(value), self.blocks, "the same result"), False)
+        return self.own(value)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .errors import CollectiveMismatch
 from .group import Group, Word
+from .pairs import require_pairs
 from .pieces import as_table, columns, exceeds, parts_of_blocks, pieces
 from .signature import listed
 
@@ -74,7 +75,8 @@ class OneProcess:
 
     def exchange(self, sent, received, source, dest):
         """Send to `dest`, receive from `source`; None: no message."""
-        require_pairs([(source, dest)])
+        if source != dest:
+            raise CollectiveMismatch(f"exchange: source {source} and dest {dest} of the only rank are not paired")
         if source is not None:
             received[...] = sent
 
@@ -209,8 +211,7 @@ class MPILink:
 
     def exchange(self, sent, received, source, dest):
         if self._guard.check:  # an unpaired message would be taken for the next exchange's
-            pairs = self._group.gather_numbers(*(-1 if r is None else r for r in (source, dest)))
-            require_pairs([tuple(None if r < 0 else r for r in pair) for pair in pairs.tolist()])
+            require_pairs(self._group, source, dest)
         null = self._MPI.PROC_NULL
         for piece, result in pieces(sent, received):
             self._wait(
@@ -220,22 +221,3 @@ class MPILink:
 
     def barrier(self):
         self._wait(self._comm.Ibarrier())
-
-
-def require_pairs(pairs):
-    """CollectiveMismatch unless each rank's dest has that rank as its source, and the reverse."""
-    size = len(pairs)
-    wrong = [
-        f"  rank {rank}: source {source}, dest {dest}"
-        for rank, (source, dest) in enumerate(pairs)
-        if dest is not None
-        and not (0 <= dest < size and pairs[dest][0] == rank)
-        or source is not None
-        and not (0 <= source < size and pairs[source][1] == rank)
-    ]
-    if wrong:
-        raise CollectiveMismatch(
-            "exchange: the sources and dests of these ranks are not paired:\n"
-            + "\n".join(wrong)
-            + "\nFor each rank r with dest d, rank d needs source r"
-        )

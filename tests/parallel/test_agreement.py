@@ -322,6 +322,13 @@ def test_a_map_sends_few_messages(costs):
         assert costs(ranks, lanes, MAPS["all lanes"], None)[0] == ["allreduce", table, "allreduce"]
 
 
+def test_small_results_go_together(costs):
+    few = lambda x: {"a": x, "b": (x * 2, np.float32(1) * x), "c": x * np.ones((2, 2), np.float32), "d": x > 0}
+    assert costs(3, 7, few)[0] == ["allreduce"] + [JOINED] * 2  # one for each dtype
+    large = lambda x: (x * np.ones(1 << 16, np.float32), x, x * 2)  # 7 lanes of 256 KiB
+    assert costs(3, 7, large)[0] == ["allreduce"] + [JOINED] * 2
+
+
 def test_a_rank_does_the_same_work_among_ten_and_among_a_hundred_thousand(costs):
     for name, f in MAPS.items():
         few, many = [costs(ranks, ranks, f, None if name in ("a sum alone", "all lanes") else 0) for ranks in (10, 100_000)]

@@ -106,6 +106,17 @@ with np.errstate(all="ignore"):  # 0 times infinity on a rank without lanes must
     check("infinite slope, psum", lambda m: pa.grad(
         lambda w: pa.sum(m(lambda x: pa.exp(psum(x + w, "i")), axis_name="i")(np.zeros(1))))(1e4))
 check("tree", lambda m: m(lambda t: {"a": t["p"][0] * 2, "b": (t["p"][1], 3)})({"p": (X, X[:, 0])}))
+many = lambda x: [x, x[0], x * np.ones((2, 2)), x > 0, x.astype("f4"), np.float32(2) * x[0].astype("f4"), x[:0], x[0] > 0, 2.0]
+check("many results", lambda m: m(many)(X))
+check("many results, fewer lanes than ranks", lambda m: m(many)(X[:1]))
+check("small and large results", lambda m: m(lambda x: (x, x * np.ones((70_000, 2)), x * 2))(X))
+check("many results, no lanes", lambda m: m(many)(X[:0]))
+check("many results, grad", lambda m: pa.grad(lambda w: pa.sum(m(lambda x: many(x * w)[2])(X)) + pa.sum(m(many)(X * w)[1]))(w))
+def owned(m):
+    first, *rest = m(lambda x: (x, x * 2, x * 3))(X)
+    first[...] = 7.0
+    return first, rest
+check("many results own their memory", owned)
 check("keyword", lambda m: m(lambda x, y=1: x + y)(X, y=X * 2))
 check("axes", lambda m: m(lambda x, y: x * y, in_axes=(1, 0), out_axes=-1)(X.T, X))
 check("axis_size", lambda m: m(lambda x: x * pa.axis_index("i"), in_axes=None, axis_size=7, axis_name="i")(w))
