@@ -22,7 +22,7 @@ from ..dsl.avals import dtype_of, is_number, shape_of
 from ..dsl.layers.mapped_outputs import with_one_dtype
 from ..dsl.layers.splitting import Split
 from ..dsl.ops.create import zeros_like
-from .checksums import layers
+from .checksums import dtype_text, layers
 from .errors import CollectiveError, CollectiveMismatch
 from .group import Word, lines
 
@@ -247,7 +247,7 @@ def described(x, lanes):
 
 def _dtype_text(x):
     """The dtype as text, and whether it is a number's, which follows the others: then the least that holds it."""
-    return (np.min_scalar_type(x).str, True) if is_number(x) else (str(dtype_of(x)), False)
+    return (np.min_scalar_type(x).str, True) if is_number(x) else (dtype_text(dtype_of(x)), False)
 
 
 def lifted(x, wanted):
