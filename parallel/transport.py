@@ -199,12 +199,19 @@ class MPILink:
             self._wait(self._comm.Ireduce_scatter_block(rows[:, part].copy(), into[part], op=self._MPI.SUM))
 
     def reduce_scatter_blocks(self, sent, received, counts):
+        if exceeds(sent):  # all of it, in pieces: what a piece holds of each block differs
+            whole = np.empty_like(sent)
+            self.reduce_into(sent, whole, "SUM")
+            start = int(counts[: self.rank].sum())
+            received.reshape(-1)[...] = whole.reshape(-1)[start : start + received.size]
+            return
         self._wait(self._comm.Ireduce_scatter(sent, received, counts.astype(np.intc), op=self._MPI.SUM))
 
     def swap(self, sent, received):
         here = self.rank
-        requests = [self._comm.Irecv(x, source=rank) for rank, x in received.items() if rank != here]
-        requests += [self._comm.Isend(x, dest=rank) for rank, x in sent.items() if rank != here]
+        each = lambda arrays: [(rank, piece) for rank, x in arrays.items() if rank != here for (piece,) in pieces(x)]
+        requests = [self._comm.Irecv(x, source=rank) for rank, x in each(received)]
+        requests += [self._comm.Isend(x, dest=rank) for rank, x in each(sent)]
         if here in received:
             received[here][...] = sent[here]
         self._wait(*requests)

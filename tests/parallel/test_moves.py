@@ -58,6 +58,18 @@ from polyad.parallel import world
 comm = world()
 me, n = comm.rank, comm.size
 
+from polyad.parallel import pieces
+lengths = [3, 0, 1][:n]
+for bound in (24, pieces.PIECE):  # what is larger travels in pieces
+    pieces.PIECE = bound
+    row = np.arange(40.0).reshape(8, 5) * (me + 1)
+    got = comm.swap({(me + 1) % n: row, me: row}, {(me - 1) % n: (8, 5), me: (8, 5)}, row.dtype)
+    for r, x in got.items():
+        np.testing.assert_array_equal(x, np.arange(40.0).reshape(8, 5) * (r + 1))
+    x = np.arange(5.0 * sum(lengths)).reshape(-1, 5) * (me + 1)
+    y = comm.reduce_scatterv(x, lengths)
+    np.testing.assert_array_equal(y, np.split(comm.allreduce(x), np.cumsum(lengths)[:-1])[me])
+
 # what goes from rank to rank
 row = np.asfortranarray(np.arange(6, dtype="float16").reshape(2, 3) + me)
 got = comm.swap({(me + 1) % n: row, me: row}, {(me - 1) % n: (2, 3), me: (2, 3)}, row.dtype)
@@ -65,7 +77,6 @@ for r, x in got.items():
     np.testing.assert_array_equal(x, np.arange(6).reshape(2, 3) + r)
     assert x.dtype == "float16"
 assert comm.swap({}, {}, "int8") == {}
-lengths = [3, 0, 1][:n]
 for kind in (bool, "int8", "float32", "complex128"):
     x = (np.arange(2 * sum(lengths)).reshape(-1, 2) * (me + 1) % 3).astype(kind)
     whole = comm.allreduce(x)
