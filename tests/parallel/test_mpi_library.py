@@ -102,6 +102,7 @@ class MPIOf:
 )
 def test_a_launcher_of_another_library_is_refused_before_mpi_starts(launch, monkeypatch, version, variables, refused):
     """MPICH would end the process where it is started, and Open MPI make a world of each."""
+    pytest.importorskip("mpi4py")
     with socket.socket(socket.AF_UNIX) as connection:
         launch(**{name: str(connection.fileno()) if value == "open" else value for name, value in variables.items()})
         monkeypatch.setattr(mpi_library, "_import_without_start", lambda: MPIOf(version))
