@@ -36,6 +36,11 @@ def carrier(a):
     return a.view(np.uint16) if a.dtype == np.float16 else a
 
 
+def sum_dtype(dtype):
+    """The dtype of NumPy's sums of this dtype."""
+    return np.sum(np.zeros(0, dtype)).dtype
+
+
 class Reduction(NamedTuple):
     """The way to reduce one dtype: `encode` gives the fresh array that travels, `decode` the result from it.
 
@@ -60,7 +65,7 @@ def reduction(op, dtype, operation):
     if op not in REDUCTIONS:
         raise ValueError(f"{operation}: op {op!r} is not one of {', '.join(REDUCTIONS)}")
     if op in ("sum", "prod"):
-        result = np.sum(np.zeros(0, dtype)).dtype
+        result = sum_dtype(dtype)
         # float16 is added in float32 and rounded once, as np.sum does
         return _through(op.upper(), np.dtype(np.float32) if result == np.float16 else result, result, dtype)
     if dtype.kind == "c":

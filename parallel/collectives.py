@@ -25,6 +25,7 @@ from ..dsl import moveaxis, opaque
 from ..dsl.avals import Aval, is_number
 from ..dsl.ops.create import zeros_like
 from .agreement import unified
+from .buffers import sum_dtype
 from .dependence import joined, united
 
 TOGETHER = 1 << 20  # bytes of all lanes of an array up to which it goes with others: larger ones cost more to copy
@@ -192,7 +193,7 @@ def rank_sum(x, /, *, blocks):
     """The sum over the ranks."""
 
 
-rank_sum.rule("shape")(lambda x, *, blocks: Aval(x.shape, np.sum(np.zeros(0, x.dtype)).dtype))
+rank_sum.rule("shape")(lambda x, *, blocks: Aval(x.shape, sum_dtype(x.dtype)))
 rank_sum.rule("jvp")(lambda dxs, y, x, *, blocks: total(dxs[0], blocks))
 rank_sum.rule("vjp")([lambda ct, y, x, *, blocks: vary(ct, blocks)])
 

@@ -4,13 +4,11 @@ They are started by `spawn`, which is safe beside threads, and in a rank of MPI.
 which item a process died of; those of its batch that it had not begun go to another.
 """
 
-import multiprocessing
 import pickle
 import signal
 import sys
 import time
 from contextlib import suppress
-from multiprocessing import connection
 from typing import Any
 
 from .farm_outcomes import FAILED, NOT_RUN, FarmError, WorkerDied, attempt, dumps_item, loads, loads_item, pack, unpack
@@ -48,6 +46,8 @@ class Children:
             if not busy:
                 time.sleep(seconds or 0.0)
                 return []
+            from multiprocessing import connection  # not at start-up
+
             ready = connection.wait([child.pipe for child in busy], seconds)
             found = [outcome for child in busy if child.pipe in ready for outcome in child.outcomes()]
             self.children = [child for child in self.children if child.alive]
@@ -65,6 +65,8 @@ class Child:
     """One process. tasks: [(task, frames)] that it has not answered, of which it works on the first."""
 
     def __init__(self, program):
+        import multiprocessing  # not at start-up: it changes sys.modules too
+
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs, program), daemon=True, name="polyad: a farm's worker")

@@ -13,6 +13,8 @@ import operator
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from ..dispatch import StructureError
 from ..dsl.axes import enclosing_axes
 from .communicator import world
@@ -58,10 +60,10 @@ class Mesh:
             )
         self.ranks, self.local_size = grid, self.size // everyone.size
         order = everyone.ranks_by_node()
-        self.coordinates = here = _coordinates(order.index(everyone.rank), grid)
+        self.coordinates = here = tuple(map(int, np.unravel_index(order.index(everyone.rank), grid)))
         self._along = {}
         for k, name in enumerate(names):
-            others = _number_of([0 if i == k else c for i, c in enumerate(here)], grid)
+            others = np.ravel_multi_index([0 if i == k else c for i, c in enumerate(here)], grid)
             self._along[name] = everyone.split(others, here[k], name=f"the axis {name!r} of a mesh")
 
     def along(self, name: Any) -> Any:
@@ -123,20 +125,3 @@ def grid_of_ranks(lengths, count):
         if math.prod(grid) == count:
             return grid
     return None
-
-
-def _coordinates(number, shape):
-    """The place of an element in an array of this shape."""
-    place = []
-    for length in reversed(shape):
-        number, at = divmod(number, length)
-        place.append(at)
-    return tuple(reversed(place))
-
-
-def _number_of(place, shape):
-    """The number of the element at a place."""
-    number = 0
-    for at, length in zip(place, shape, strict=True):
-        number = number * length + at
-    return number

@@ -30,18 +30,14 @@ from ..dsl.ops.lane_collectives import before, way_back
 from ..dsl.ops.reduce import sum as sum_of
 from ..dsl.ops.shape import concatenate, reshape
 from .agreement import unified
+from .buffers import sum_dtype
 from .collectives import agreeing, gather, split, total, vary
 
 BACKWARDS = "a derivative"
 
 
-def _sum_dtype(x):
-    return np.sum(np.zeros(0, x.dtype)).dtype
-
-
 def _move(op, x, blocks, place, lanes=True, **params):
-    x, agreed = unified(blocks, place, x, lanes=lanes)
-    return agreeing(op, blocks, x, agreed, **params)
+    return agreeing(op, blocks, *unified(blocks, place, x, lanes=lanes), **params)
 
 
 def scatter(x, blocks, place=BACKWARDS):
@@ -66,8 +62,7 @@ def pick(x, blocks, place=BACKWARDS, *, root):
 
 def scan(x, blocks, place=BACKWARDS, *, exclusive, reverse):
     """Sums of the lanes up to each of those here."""
-    ranks_before = _move(rank_before, sum_of(x, axis=0), blocks, place, lanes=False, reverse=reverse)
-    return add(before(x, exclusive, reverse), ranks_before)
+    return add(before(x, exclusive, reverse), _before(sum_of(x, axis=0), blocks, reverse, place))
 
 
 def extreme(x, blocks, place=BACKWARDS, *, largest):
@@ -86,7 +81,7 @@ def rank_scatter(x, /, *, blocks):
     """The own rows of the sum over the ranks of x."""
 
 
-rank_scatter.rule("shape")(lambda x, *, blocks: Aval((blocks.local, *x.shape[1:]), _sum_dtype(x)))
+rank_scatter.rule("shape")(lambda x, *, blocks: Aval((blocks.local, *x.shape[1:]), sum_dtype(x.dtype)))
 rank_scatter.rule("jvp")(lambda dxs, y, x, *, blocks: scatter(dxs[0], blocks))
 rank_scatter.rule("vjp")([lambda ct, y, x, *, blocks: vary(gather(ct, blocks), blocks)])
 
@@ -116,13 +111,13 @@ def rank_before(x, /, *, blocks, reverse):
     """The sum over the ranks before this one, or after it if reverse."""
 
 
-rank_before.rule("shape")(lambda x, *, blocks, reverse: Aval(x.shape, _sum_dtype(x)))
+rank_before.rule("shape")(lambda x, *, blocks, reverse: Aval(x.shape, sum_dtype(x.dtype)))
 rank_before.rule("jvp")(lambda dxs, y, x, *, blocks, reverse: _before(dxs[0], blocks, reverse))
 rank_before.rule("vjp")([lambda ct, y, x, *, blocks, reverse: _before(ct, blocks, not reverse)])
 
 
-def _before(x, blocks, reverse):
-    return _move(rank_before, x, blocks, BACKWARDS, lanes=False, reverse=reverse)
+def _before(x, blocks, reverse, place=BACKWARDS):
+    return _move(rank_before, x, blocks, place, lanes=False, reverse=reverse)
 
 
 @opaque(kernel=None, numpy=(), collective=True)
@@ -172,7 +167,7 @@ def rank_product(x, /, *, blocks):
     """The product over the lanes."""
 
 
-rank_product.rule("shape")(lambda x, *, blocks: Aval(x.shape[1:], _sum_dtype(x)))
+rank_product.rule("shape")(lambda x, *, blocks: Aval(x.shape[1:], sum_dtype(x.dtype)))
 
 
 def _without_own(x, blocks):

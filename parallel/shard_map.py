@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch import ShapeError, StructureError, describe, is_container, tree
 from ..dsl import moveaxis, reshape
 from ..dsl.avals import shape_of
-from ..dsl.layers.mapped_inputs import MappedInputs
+from ..dsl.layers.mapped_inputs import MappedInputs, argument_paths
 from ..dsl.layers.vmap import title
 from .mesh import current_mesh
 from .pmap import map_over
@@ -83,7 +83,7 @@ def shard_map(f: Callable[..., Any], mesh: Mesh | None = None, *, in_specs: Any,
         leaves, structure = tree.flatten(args, is_container)
         given = tuple(in_specs) if isinstance(in_specs, list) else in_specs
         specs = tree.broadcast_prefix(given, args, f"{name}: in_specs", is_container)
-        where = [f"{name}: argument {path}" for path in _paths(args)]
+        where = [f"{name}: argument {path}" for path in argument_paths(args, {})]
         rows = [_cut(x, spec, grid, place) for x, spec, place in zip(leaves, specs, where, strict=True)]
         results = _Results(name, grid, out_specs)
         whole = _nested(name, grid, grid.axis_names, lambda *xs: f(*tree.unflatten(structure, xs)), specs, results)(*rows)
@@ -105,15 +105,6 @@ def _nested(name, mesh, axes, f, specs, results):
         return map_over(mesh.along(axis), (mesh, axis), f, inputs, axis, results.axes_of(axis), "out_specs")
 
     return mapped
-
-
-def _paths(args):
-    cut = lambda x: tree.map(lambda leaf: 0, x, is_leaf=is_container)
-    found = []
-    for i, x in enumerate(args):
-        paths = tree.paths(cut(x))
-        found += [f"{i}{'' if len(paths) == 1 and tree.node(cut(x)) is None else path}" for path in paths]
-    return found
 
 
 def _check_spec(spec, mesh, place):

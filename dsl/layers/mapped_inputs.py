@@ -50,7 +50,7 @@ class MappedInputs:
                 self.mapped.append(False)
                 continue
             if paths is None:
-                paths = _paths(args, kwargs)
+                paths = argument_paths(args, kwargs)
             self.units.append(self._lanes_first(x, axis, paths[i]))
             self.mapped.append(True)
         if self.size is None:
@@ -123,7 +123,8 @@ class MappedContainer:
         return lanes_taken(self.whole, self.axis, take, self.name)
 
 
-def _paths(args, kwargs):
+def argument_paths(args, kwargs):
+    """The place of each array or container among the arguments, in their order, such as "0['w']"."""
     named = [*enumerate(args), *[(repr(k), x) for k, x in sorted(kwargs.items())]]
     return [f"{name}{p}" for name, x in named for p in _unit_paths(x)]
 

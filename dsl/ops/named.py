@@ -16,6 +16,7 @@ of `all_gather` a lane's row, of `broadcast` the root's part, `psum_scatter` and
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,10 +44,7 @@ def axes_named(name, axis_name):
 
 def size_of(axes):
     """The number of lanes along several axes as one."""
-    size = 1
-    for axis in axes:
-        size *= axis.size
-    return size
+    return math.prod([axis.size for axis in axes])
 
 
 def number_along(axes):
