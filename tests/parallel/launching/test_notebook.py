@@ -1,5 +1,7 @@
 """The magic %%polyad: a cell of a notebook as a script on several ranks."""
 
+import sys
+
 import pytest
 from jobs import Job
 
@@ -25,7 +27,8 @@ def test_a_cell_is_a_script(magic, tmp_path, monkeypatch, capsys):
     Job(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "beside_the_notebook.py").write_text("value = 'ä'")
-    monkeypatch.setattr("sys.flags", type("flags", (), {"safe_path": False}))
+    flags = {name: getattr(sys.flags, name) for name in dir(sys.flags) if not name.startswith("_")}
+    monkeypatch.setattr("sys.flags", type("flags", (), {**flags, "safe_path": False}))
     magic("-n 2 'an argument'", "import sys, beside_the_notebook as b\nprint(b.value, __name__, sys.argv[1:])")
     out = capsys.readouterr().out.splitlines()
     assert sorted(out) == [f"[rank {k}] ä __main__ ['an argument']" for k in range(2)]
