@@ -35,7 +35,7 @@ def caller(library, source, new=np.empty):
 
     def again(failed, inputs, outputs):
         if failed == 1:  # arguments of another kind or in strange memory
-            inputs = [fitted(x, *facts) for x, facts in zip(inputs, wanted, strict=True)]
+            inputs = [checked_argument(x, *facts) for x, facts in zip(inputs, wanted, strict=True)]
             lengths = [[pointers(x.shape)] if o else [] for x, o in zip(inputs, open_ends, strict=True)]
             places = [p for x, n in zip(inputs, lengths, strict=True) for p in (interface.from_buffer(cast("Any", x)), *n)]
             failed = run(*places, *map(interface.from_buffer, outputs), constants)
@@ -84,7 +84,7 @@ def caller(library, source, new=np.empty):
     return space["call"]
 
 
-def fitted(x, dtype, shape):
+def checked_argument(x, dtype, shape):
     """An argument as an array of this dtype and shape, in a row and aligned. Raises TypeError where the program is for
     others."""
     y = np.asarray(x)

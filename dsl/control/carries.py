@@ -53,15 +53,15 @@ class Carry:
         becomes an array if there was one before. Raises StructureError if structure, shapes or dtypes change."""
         if self.structure is tree.LEAF and type(value) is np.ndarray and _same_aval(leaves[0], value):  # the common case
             return [value], value
-        new, fitted = self.match(value), False
+        new, converted = self.match(value), False
         for i, (x, y) in enumerate(zip(leaves, new, strict=True)):
             if _same_aval(x, y):
                 continue
-            new[i] = self._fitted(i, x, y)
-            fitted = fitted or new[i] is not y
-        return new, self.tree(new) if fitted else value
+            new[i] = self._as_before(i, x, y)
+            converted = converted or new[i] is not y
+        return new, self.tree(new) if converted else value
 
-    def _fitted(self, i, x, y):
+    def _as_before(self, i, x, y):
         self._check_array(i, y)
         if is_number(x) and is_number(y):
             return y
