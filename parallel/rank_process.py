@@ -10,7 +10,8 @@ share of the node, sends its output to the launcher, and then is what it was sta
     rank_process.py call PATH                       a function (launching/calls.py)
     rank_process.py command PROGRAM [argument …]    any program, as a child
 
-A rank that has come to its end says so, as the last thing that Python does: os._exit, a signal and a crash skip that.
+A rank that has come to its end says so, as the last thing that Python does: a signal and a crash skip that, and os._exit
+says that it was that.
 """
 
 import atexit
@@ -101,6 +102,7 @@ def main():
     atexit.register(say_end, os.getpid())  # the first to be registered is the last to be called
     sys.stdout.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]  lines are written whole
     say_where_on_signal()
+    os._exit = tell_and_leave
     run({"script": script, "module": module, "cell": cell, "call": left_call}[kind], target, arguments)
 
 
@@ -154,6 +156,15 @@ def say_where_on_signal():
 def say_end(process):
     if os.getpid() == process:
         tell("end", str(_status))
+
+
+def tell_and_leave(status):
+    """Be os._exit, in a rank: the launcher cannot always see which of its ranks, ended by each other, was the first to go."""
+    tell("left", str(status))
+    leave(status)
+
+
+leave = os._exit
 
 
 def supervise(words):

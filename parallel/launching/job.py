@@ -61,6 +61,7 @@ class _Job:
     def __init__(self, folder, n, out, err, tags, stack):
         self.folder, self.ranks = folder, [Rank(number) for number in range(n)]
         self._stack, self._segments, self._looks, self._gone = stack, set(), 0, 0
+        self._watched = set()
         self._selector = stack.enter_context(selectors.DefaultSelector())
         self._told = b""
         self.signalled = 0
@@ -104,6 +105,7 @@ class _Job:
         except OSError:
             return
         self._stack.callback(os.close, alive)
+        self._watched.add(rank.number)
 
         def act():
             self._selector.unregister(alive)
@@ -205,9 +207,10 @@ class _Job:
             lines.show(ended=True)
 
     def _look(self):
-        """Note which ranks have gone, and what they share."""
+        """Note which ranks have gone, of those that cannot be watched, and what they share."""
         self._looks += 1
-        gone = [rank for rank in self.ranks if rank.process and not rank.gone and leftovers.is_gone(rank.process)]
+        unwatched = (rank for rank in self.ranks if rank.process and not rank.gone and rank.number not in self._watched)
+        gone = [rank for rank in unwatched if leftovers.is_gone(rank.process)]
         if gone:
             self._note_gone(gone)
         elif not self._segments or self._looks % 20 == 0:

@@ -45,9 +45,9 @@ class Rank:
     @property
     def failed(self):
         """Return whether it has told of an end that is none, or its process has left without telling."""
-        return (
-            self.told in ("raised", "killed") or self.told == "end" and self.text != "0" or self.gone > 0 and self.told != "end"
-        )
+        if self.told == "end":
+            return self.text != "0"
+        return self.told in ("raised", "killed", "left") or self.gone > 0
 
     def words(self):
         match self.told:
@@ -59,6 +59,8 @@ class Rank:
                 return "ended well" if self.text == "0" else f"ended with exit status {self.text}"
             case "killed":
                 return f"ended by {self.text}"
+            case "left":
+                return f"left without coming to the end of the program (exit status {self.text}, by os._exit)"
         if self.waits_for_mpi:
             return "did not come out of MPI's start"
         if self.gone:

@@ -32,6 +32,10 @@ CASES = {
         [[START, "gone=1", "how=exit status 0"], [START, "gone=2", "how=exit status 0"]],
         [f"ranks 0, 1 {LEFT} (exit status 0, as by os._exit)"],
     ),
+    "left, and said so": (
+        [[START, "gone=1", "how=SIGKILL"], [START, ("left", "0"), "gone=2"], [START, "gone=3"]],
+        [f"rank 1 {LEFT} (exit status 0, by os._exit)"],
+    ),
     "left, unsure": (
         [[START, "gone=1", "how=SIGKILL"], [START, "gone=2"], [START, "gone=3", "how=SIGKILL"]],
         [f"rank 0 {LEFT} (SIGKILL)", f"rank 1 {UNKNOWN}", "one of ranks 0, 1 was the first"],
