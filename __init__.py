@@ -90,7 +90,8 @@ from .devices import (
 from .parallel import (
     CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
     CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, LaunchError as LaunchError, Mesh as Mesh,
-    PartitionSpec as PartitionSpec, RankError as RankError, WorkerDied as WorkerDied, farm as farm, farm_iter as farm_iter,
+    PartitionSpec as PartitionSpec, RankError as RankError, Sharded as Sharded, WorkerDied as WorkerDied, farm as farm,
+    farm_iter as farm_iter, gather as gather, local as local, redistribute as redistribute, shard as shard,
     launch as launch, make_mesh as make_mesh, pmap as pmap, shard_map as shard_map, timeline as timeline, world as world,
 )  # fmt: skip
 from .parallel.launching.notebook import load_ipython_extension as load_ipython_extension  # for %load_ext polyad

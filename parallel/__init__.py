@@ -11,12 +11,14 @@ from .launching.calls import launch
 from .launching.errors import LaunchError
 from .mesh import Mesh, make_mesh
 from .pmap import pmap
-from .shard_map import PartitionSpec, shard_map
+from .shard_map import shard_map
+from .sharded import PartitionSpec, Sharded, gather, local, redistribute, shard
 from .timeline import timeline
 
 __all__ = [
     "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError", "LaunchError", "Mesh",
-    "PartitionSpec", "RankError", "WorkerDied", "farm", "farm_iter", "launch", "make_mesh", "pmap", "shard_map",
+    "PartitionSpec", "RankError", "Sharded", "WorkerDied", "farm", "farm_iter", "gather", "launch", "local", "make_mesh", "pmap",
+    "redistribute", "shard", "shard_map",
     "timeline",
     "world",
 ]  # fmt: skip

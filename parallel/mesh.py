@@ -7,6 +7,7 @@ themselves: along each axis all of them have equally many neighbours.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
@@ -67,8 +68,17 @@ class Mesh:
             self._along[name] = everyone.split(others, here[k], name=f"the axis {name!r} of a mesh")
 
     def along(self, name: Any) -> Any:
-        """The Communicator of the ranks that differ from this one along an axis alone, in the axis' order."""
-        return self._along[name]
+        """The Communicator of the ranks that differ from this one along an axis alone, in the axis' order.
+
+        name: of an axis, or a tuple of names: then along all of these, the last the fastest; all ranks ask for one first together.
+        """
+        names = name if isinstance(name, tuple) and name not in self._along else (name,)
+        if names not in self._along and len(names) > 1:
+            places = [self.axis_names.index(each) for each in names]
+            others = np.ravel_multi_index([0 if k in places else c for k, c in enumerate(self.coordinates)], self.ranks)
+            here = np.ravel_multi_index([self.coordinates[k] for k in places], [self.ranks[k] for k in places])
+            self._along[names] = world().split(others, here, name=f"the axes {', '.join(map(repr, names))} of a mesh")
+        return self._along[names if len(names) > 1 else names[0]]
 
     def __enter__(self) -> Mesh:
         _current.set((*_current.get(), self))
@@ -102,6 +112,16 @@ def make_mesh(shape: Any, axis_names: Any) -> Mesh:
 def current_mesh():
     """The innermost mesh whose `with` encloses this point, or None."""
     return _current.get()[-1] if _current.get() else None
+
+
+def mesh_here():
+    """The innermost mesh whose `with` encloses this point, else one axis "ranks" along all ranks."""
+    return current_mesh() or _all_ranks(world())
+
+
+@functools.cache
+def _all_ranks(everyone):
+    return Mesh("ranks", everyone.size)
 
 
 def ranks_for(axis_name):

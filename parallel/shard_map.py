@@ -17,44 +17,12 @@ from ..dsl.layers.mapped_inputs import MappedInputs, argument_paths
 from ..dsl.layers.vmap import title
 from .mesh import current_mesh
 from .pmap import map_over
+from .sharded.partition_spec import PartitionSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .mesh import Mesh
-
-
-class PartitionSpec:
-    """The way an array lies on a mesh.
-
-    parts: for each axis of the array the name of an axis of the mesh, along which it is cut into blocks, a tuple of such names
-    (the last is the fastest), or None for an axis that is whole; missing ones are whole. Along the other axes of the mesh each
-    position has the same block.
-
-    >>> import polyad as pa
-    >>> pa.PartitionSpec("data", None, ("rows", "columns"))
-    PartitionSpec('data', None, ('rows', 'columns'))
-    """
-
-    __slots__ = ("parts",)
-
-    def __init__(self, *parts: Any) -> None:
-        self.parts = tuple([() if p is None else tuple(p) if isinstance(p, (tuple, list)) else (p,) for p in parts])
-
-    @property
-    def names(self) -> tuple[Any, ...]:
-        """All names in it."""
-        return tuple([name for part in self.parts for name in part])
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is PartitionSpec and other.parts == self.parts
-
-    def __hash__(self) -> int:
-        return hash(self.parts)
-
-    def __repr__(self) -> str:
-        shown = [repr(p[0]) if len(p) == 1 else repr(p) if p else "None" for p in self.parts]
-        return f"PartitionSpec({', '.join(shown)})"
 
 
 def shard_map(f: Callable[..., Any], mesh: Mesh | None = None, *, in_specs: Any, out_specs: Any) -> Callable[..., Any]:
@@ -111,6 +79,8 @@ def _check_spec(spec, mesh, place):
     """Check that a spec names axes of the mesh, each once. Raises StructureError."""
     if type(spec) is not PartitionSpec:
         raise StructureError(f"{place} has the spec {spec!r}; give a PartitionSpec")
+    if spec.partial:
+        raise StructureError(f"{place} has {spec}; blocks of a map are no partial sums: psum them in it")
     for axis in spec.names:
         if axis not in mesh.shape or spec.names.count(axis) > 1:
             what = " twice" if axis in mesh.shape else f"; the axes of the mesh are {', '.join(map(repr, mesh.shape))}"

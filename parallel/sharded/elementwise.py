@@ -1,0 +1,48 @@
+"""Elementwise operations on sharded arrays: each rank on its blocks, once these lie alike."""
+
+import numpy as np
+
+from ...dsl import (
+    add,
+    astype,
+    claim,
+    conj,
+    divide,
+    elementwise_family,
+    imag,
+    multiply,
+    negative,
+    positive,
+    real,
+    stop_gradient,
+    subtract,
+)
+from ...dsl.avals import shape_of
+from .array import Sharded
+from .propagate import Pattern, run
+
+TOGETHER = (add, subtract, negative, positive, real, imag, conj, stop_gradient)  # linear in all arguments
+
+
+@claim(elementwise_family, Sharded)
+def sharded_elementwise(op, *xs, **params):
+    """On the blocks."""
+    shape = np.broadcast_shapes(*[shape_of(x) for x in xs])
+    inputs = []
+    for x in xs:
+        own = shape_of(x)
+        first = len(shape) - len(own)
+        inputs.append(tuple([k + first if n == shape[k + first] else None for k, n in enumerate(own)]))
+    pattern = Pattern(tuple(inputs), tuple(range(len(shape))), linear=linear_in(op, xs, params))
+    return run(op.__name__, pattern, xs, lambda *blocks: op(*blocks, **params), shape)
+
+
+def linear_in(op, xs, params):
+    """In which of its arguments an elementwise operation is linear, as a Pattern says it."""
+    if op in TOGETHER:
+        return "together"
+    if op is multiply or (op is divide and not (isinstance(xs[1], Sharded) and xs[1].layout.partial)):
+        return "each"
+    if op is astype and np.dtype(params["dtype"]).kind in "fc" and xs[0].dtype.kind != "c":
+        return "together"
+    return ""

@@ -1,0 +1,182 @@
+"""Which layouts the arguments of an operation get, and the one of its result: of all ways that are right the one that moves the
+fewest bytes.
+
+An operation is a `Pattern`: a letter for each axis of its arguments and result, as in einsum. Along a letter that is cut in the
+same chunks everywhere each rank works on its blocks alone; where the result lacks the letter, what the ranks have is combined.
+"""
+
+import functools
+import itertools
+import math
+from typing import Any, NamedTuple
+
+from ...dispatch import StructureError, describe
+from ...dsl.avals import dtype_of, shape_of
+from .array import Sharded, made, moved_to, require_mesh
+from .chunks import balanced
+from .layout import Layout
+from .partition_spec import PartitionSpec
+from .steps import cost, moved, varied
+
+
+class Pattern(NamedTuple):
+    """What an operation does to axes.
+
+    inputs: for each argument a letter (an integer) for each axis, None for one that is not cut. output: for each axis of the
+    result its letter, or None. whole: letters that must not be cut. combine: "sum" where what the ranks have of letters that the
+    result lacks are addends, "" where such letters must not be cut. linear: "each" where the operation is linear in each argument
+    for itself, "together" in all of them, "" in none: so partial sums go through.
+    """
+
+    inputs: tuple
+    output: tuple
+    whole: frozenset = frozenset()
+    combine: str = ""
+    linear: str = ""
+
+
+class Plan(NamedTuple):
+    """What to do: the layout for each argument, the parts of the mesh along which it has to differ though it is whole there,
+    and of the result the cuts by letter and the partial sums. bytes: that each rank gets. others: what was dearer."""
+
+    layouts: tuple
+    varying: tuple
+    cuts: dict
+    partial: tuple
+    bytes: float
+    others: tuple
+
+
+def run(name, pattern, arguments, function, shape):
+    """The Sharded result of an operation.
+
+    name: of the operation. arguments: arrays, Sharded ones among them; plain arrays and numbers are the same on all ranks.
+    function: what gives the block of the result for blocks of the arguments. shape: of the result.
+    """
+    mesh = next(x.mesh for x in arguments if isinstance(x, Sharded))
+    for x in arguments:
+        if isinstance(x, Sharded):
+            require_mesh(x, mesh, name)
+    given = tuple([x.layout if isinstance(x, Sharded) else Layout(mesh, shape_of(x)) for x in arguments])
+    sizes = tuple([dtype_of(x).itemsize for x in arguments])
+    plan = planned(pattern, given, sizes, tuple(shape), name)
+    what = f"{name} of Sharded arrays"
+    blocks = []
+    for x, before, after, parts in zip(arguments, given, plan.layouts, plan.varying, strict=True):
+        block = moved_to(x, after, what).block if isinstance(x, Sharded) else moved(x, before, after, what)
+        blocks.append(varied(block, before, parts, what))
+    cut = {letter: value for letter, value in plan.cuts.items()}
+    parts = [cut[letter][0] if letter in cut else () for letter in pattern.output]
+    chunks = [cut[letter][1] if letter in cut else (n,) for letter, n in zip(pattern.output, shape, strict=True)]
+    return made(function(*blocks), Layout(mesh, shape, PartitionSpec(*parts, partial=plan.partial), chunks))
+
+
+@functools.lru_cache(4096)
+def planned(pattern, layouts, sizes, shape, name):
+    """The cheapest Plan for arguments in these layouts, of elements of these sizes in bytes."""
+    cuts = {}  # part of the mesh -> letters that are cut by it
+    for letters, layout in zip(pattern.inputs, layouts, strict=True):
+        for letter, part in zip(letters, layout.parts, strict=True):
+            if part:
+                cuts.setdefault(part, set()).add(letter)
+    kept = _partial_kept(pattern, layouts, cuts)
+    free = {letter for letters in pattern.inputs for letter in letters if letter is not None} - pattern.whole
+    if not pattern.combine:
+        free &= set(pattern.output)
+    free = {letter for letter in free if not _one_of_one(letter, pattern, layouts)}
+    apart = [part for part in cuts if not set(part) & set(kept)]
+    ways = []
+    for letters in itertools.product(*[(None, *sorted(free, key=lambda letter: (letter not in cuts[part], letter))) for part in apart]):
+        chosen = [letter for letter in letters if letter is not None]
+        if len(set(chosen)) == len(chosen) and not _overlapping(apart, letters):
+            ways.append(_plan(pattern, layouts, sizes, shape, dict(zip(apart, letters, strict=True)), kept))
+    if not ways:
+        raise StructureError(f"{name}: there is no way to lay out {layouts}")
+    best = min(ways, key=lambda plan: plan.bytes)
+    return best._replace(others=tuple([(plan.bytes, plan.layouts) for plan in ways if plan is not best]))
+
+
+def _overlapping(parts, letters):
+    """Return whether an axis of the mesh would cut twice."""
+    used = [name for part, letter in zip(parts, letters, strict=True) if letter is not None for name in part]
+    return len(set(used)) < len(used)
+
+
+def _one_of_one(letter, pattern, layouts):
+    """Return whether an axis has length 1 and nobody has cut it: there is nothing to be shared out."""
+    places = [(n, part) for letters, layout in zip(pattern.inputs, layouts, strict=True)
+              for each, n, part in zip(letters, layout.shape, layout.parts, strict=True) if each == letter]  # fmt: skip
+    return all([n <= 1 and not part for n, part in places])
+
+
+def _partial_kept(pattern, layouts, cuts):
+    """The axes of the mesh along which the result is a partial sum because the arguments are."""
+    kept = []
+    for name in dict.fromkeys([name for layout in layouts for name in layout.partial]):
+        having = [name in layout.partial for layout in layouts]
+        cut_by_it = any([name in part for part in cuts])
+        if pattern.linear == "together" and all(having):
+            kept.append(name)
+        elif pattern.linear == "each" and sum(having) == 1 and not cut_by_it:
+            kept.append(name)
+    return tuple(kept)
+
+
+def _plan(pattern, layouts, sizes, shape, letters, kept):
+    """The Plan in which each part of the mesh cuts the letter that is given for it (None: it cuts nothing)."""
+    chosen = {}
+    for part, letter in letters.items():
+        if letter is not None:
+            chosen[letter] = part, _chunks_of(letter, part, pattern, layouts)
+    targets, varying, total = [], [], 0.0
+    used = [part for part, letter in letters.items() if letter is not None] + [(name,) for name in kept]
+    for axes, layout, size in zip(pattern.inputs, layouts, sizes, strict=True):
+        cut = [chosen.get(letter) if letter is not None else None for letter in axes]
+        parts = [each[0] if each else () for each in cut]
+        chunks = [each[1] if each else (n,) for each, n in zip(cut, layout.shape, strict=True)]
+        partial = tuple([name for name in layout.partial if name in kept])
+        target = Layout(layout.mesh, layout.shape, PartitionSpec(*parts, partial=partial), chunks)
+        targets.append(target)
+        varying.append(tuple([part for part in used if part not in parts and not set(part) & set(partial)]))
+        total += cost(layout, target, size)
+    lost = [part for letter, (part, _) in chosen.items() if letter not in pattern.output]
+    partial = (*kept, *[name for part in lost for name in part])
+    cuts = {letter: value for letter, value in chosen.items() if letter in pattern.output}
+    if lost:  # what adding them up will cost
+        elements = math.prod(shape) / math.prod([len(lengths) for _, lengths in cuts.values()])
+        total += sum([2 * (1 - 1 / targets[0].along(part).size) * elements * max(sizes) for part in lost])
+    return Plan(tuple(targets), tuple(varying), cuts, partial, total, ())
+
+
+def _chunks_of(letter, part, pattern, layouts):
+    """The chunks in which a letter is cut: those of the largest argument that is cut so, else equal ones."""
+    found, most, length, count = None, -1, 0, 1
+    for axes, layout in zip(pattern.inputs, layouts, strict=True):
+        for k, each in enumerate(axes):
+            if each != letter:
+                continue
+            length, count = layout.shape[k], layout.along(part).size
+            if layout.parts[k] == part and math.prod(layout.shape) > most:
+                found, most = layout.chunks[k], math.prod(layout.shape)
+    return found or balanced(length, count)
+
+
+def explain_plan(name, plan, given, sizes):
+    """Lines that tell a plan: where each argument goes, in which steps, and what it costs."""
+    from .steps import shown_bytes, steps_between
+
+    lines = [f"{name}: {shown_bytes(plan.bytes)} to each rank" + (f", partial over {plan.partial}" if plan.partial else "")]
+    for k, (before, after, size) in enumerate(zip(given, plan.layouts, sizes, strict=True)):
+        steps = steps_between(before, after, size)
+        lines.append(f"  argument {k}: {before.spec} -> {after.spec}" + "".join([f"\n    {step}" for step in steps]))
+    return lines
+
+
+def is_sharded(x):
+    """Return whether x is a Sharded array."""
+    return isinstance(x, Sharded)
+
+
+def describe_all(xs) -> Any:
+    """The arguments as text."""
+    return ", ".join([describe(x) for x in xs])
