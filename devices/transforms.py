@@ -134,12 +134,12 @@ def convolution_kernels(xp):
     def conv(x, w, strides=1, padding="valid", dilation=1, groups=1):
         result = conv_shape(aval_of(x), aval_of(w), strides, padding, dilation, groups)
         strides, padding, dilation, out, chunk = layout(x.shape, w.shape, strides, padding, dilation, groups)
-        matrix = w.reshape(groups, w.shape[0] // groups, -1)
+        matrix = w.reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:]))
         y = xp.empty(result.shape, result.dtype)
         for i in range(0, x.shape[0], chunk):
             part = x[i : i + chunk]
             z = xp.matmul(matrix, columns(part, groups, w.shape[2:], strides, padding, dilation, out))
-            z = z.reshape(groups, -1, part.shape[0], *out)
+            z = z.reshape(groups, w.shape[0] // groups, part.shape[0], *out)
             y[i : i + chunk] = xp.moveaxis(z, 2, 0).reshape(part.shape[0], w.shape[0], *out)
         return y
 
@@ -156,7 +156,7 @@ def convolution_kernels(xp):
         result = conv_input_shape(aval_of(y), aval_of(w), space, strides, padding, dilation, groups)
         strides, padding, dilation, out, chunk = layout(result.shape, w.shape, strides, padding, dilation, groups)
         channels, kernel = w.shape[1], w.shape[2:]
-        matrix = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
+        matrix = w.reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:])).transpose(0, 2, 1)
         wide = [n + a + b for n, (a, b) in zip(space, padding)]
         x = xp.zeros((groups, channels, y.shape[0], *wide), result.dtype)
         for i in range(0, y.shape[0], chunk):

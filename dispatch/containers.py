@@ -69,6 +69,13 @@ class Container(Array):
         return f"{type(self).__name__}({fields})"
 
 
+class Immutable:
+    """Base class of what never changes once it is made and is compared by value, such as a static attribute of an array type:
+    transformations take it as it is, and do not look into it."""
+
+    __slots__ = ()
+
+
 class Tangent:
     """Tangent or cotangent of a container whose leaves do not enter linearly: one entry per leaf, added leafwise.
 

@@ -17,10 +17,8 @@ from .timeline import timeline
 
 __all__ = [
     "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError", "LaunchError", "Mesh",
-    "PartitionSpec", "RankError", "Sharded", "WorkerDied", "farm", "farm_iter", "gather", "launch", "local", "make_mesh", "pmap",
-    "redistribute", "shard", "shard_map",
-    "timeline",
-    "world",
+    "PartitionSpec", "RankError", "Sharded", "WorkerDied", "farm", "farm_iter", "gather", "launch", "local", "make_mesh",
+    "pmap", "redistribute", "shard", "shard_map", "timeline", "world",
 ]  # fmt: skip
 
 early_abort.install_early_abort()

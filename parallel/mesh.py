@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch import StructureError
+from ..dispatch import Immutable, StructureError
 from ..dsl.axes import enclosing_axes
 from .communicator import world
 
 _current: ContextVar[tuple[Mesh, ...]] = ContextVar("polyad_mesh", default=())
 
 
-class Mesh:
+class Mesh(Immutable):
     """A grid of devices with named axes.
 
     axis_names: names of the axes, or one name. shape: their lengths, or one. There are as many positions as their product,
@@ -70,9 +70,9 @@ class Mesh:
     def along(self, name: Any) -> Any:
         """The Communicator of the ranks that differ from this one along an axis alone, in the axis' order.
 
-        name: of an axis, or a tuple of names: then along all of these, the last the fastest; all ranks ask for one first together.
+        name: of an axis, or a tuple of names: then along all of these, the last the fastest; all ranks ask for it together.
         """
-        names = name if isinstance(name, tuple) and name not in self._along else (name,)
+        names: tuple[Any, ...] = name if isinstance(name, tuple) and name not in self._along else (name,)
         if names not in self._along and len(names) > 1:
             places = [self.axis_names.index(each) for each in names]
             others = np.ravel_multi_index([0 if k in places else c for k, c in enumerate(self.coordinates)], self.ranks)

@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 
-from ...dispatch import is_library, isa
+from ...dispatch import Immutable, is_library, isa
 from .contents import holds
 from .places import own
 
@@ -17,7 +17,7 @@ LIBRARY = __name__.partition(".")[0]  # this one
 CONSTANTS = ("pi", "e", "tau", "inf", "nan", "maxsize", "byteorder", "version", "version_info", "platform")
 
 FIXED = (type(None), bool, int, float, complex, str, bytes, range, np.dtype, np.generic, np.ufunc, type, enum.Enum,
-         types.BuiltinFunctionType, types.ModuleType, type(...))  # fmt: skip  # classes whose values never change
+         types.BuiltinFunctionType, types.ModuleType, type(...), Immutable)  # fmt: skip  # classes whose values never change
 
 
 @functools.cache

@@ -184,7 +184,9 @@ def local(block: Any, spec: Any = None, mesh: Any = None) -> Any:
     everyone = mesh.along(mesh.axis_names) if len(mesh.axis_names) > 1 else mesh.along(mesh.axis_names[0])
     if not everyone.same(form.encode(), label="local", told=form):
         forms = [word.what for word in everyone.distinct(form, most=4, label="local")]
-        raise ShapeError(f"local: the blocks of the ranks do not fit together (dtype, whole axes, chunks, spec): {'; '.join(forms)}")
+        raise ShapeError(
+            f"local: the blocks of the ranks do not fit together (dtype, whole axes, chunks, spec): {'; '.join(forms)}"
+        )
     return Sharded(block, Layout(mesh, shape, spec, chunks))
 
 

@@ -19,7 +19,7 @@ from ...dsl import (
 )
 from ...dsl.avals import shape_of
 from .array import Sharded
-from .propagate import Pattern, run
+from .propagate import Pattern, batch_letters, run
 
 TOGETHER = (add, subtract, negative, positive, real, imag, conj, stop_gradient)  # linear in all arguments
 
@@ -28,12 +28,8 @@ TOGETHER = (add, subtract, negative, positive, real, imag, conj, stop_gradient) 
 def sharded_elementwise(op, *xs, **params):
     """On the blocks."""
     shape = np.broadcast_shapes(*[shape_of(x) for x in xs])
-    inputs = []
-    for x in xs:
-        own = shape_of(x)
-        first = len(shape) - len(own)
-        inputs.append(tuple([k + first if n == shape[k + first] else None for k, n in enumerate(own)]))
-    pattern = Pattern(tuple(inputs), tuple(range(len(shape))), linear=linear_in(op, xs, params))
+    inputs = tuple([batch_letters(shape_of(x), shape) for x in xs])
+    pattern = Pattern(inputs, tuple(range(len(shape))), linear=linear_in(op, xs, params))
     return run(op.__name__, pattern, xs, lambda *blocks: op(*blocks, **params), shape)
 
 

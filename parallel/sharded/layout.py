@@ -1,11 +1,13 @@
 """`Layout`: where the elements of a sharded array lie: which axes of the mesh cut which of its axes, and into which chunks."""
 
-from ...dispatch import ShapeError, StructureError
+from ...dispatch import Immutable, ShapeError, StructureError
 from .chunks import Chunks, balanced, starts
 from .partition_spec import PartitionSpec
 
+WHOLE = PartitionSpec()
 
-class Layout:
+
+class Layout(Immutable):
     """The global shape of an array, its mesh, its spec with a part for each axis, and the lengths of the chunks of each axis.
 
     spec: `PartitionSpec`. chunks: for each axis the lengths of its chunks, as many as there are ranks along its part of the
@@ -16,7 +18,7 @@ class Layout:
 
     __slots__ = ("mesh", "shape", "spec", "chunks", "_hash")
 
-    def __init__(self, mesh, shape, spec=PartitionSpec(), chunks=None, where="Sharded"):
+    def __init__(self, mesh, shape, spec=WHOLE, chunks=None, where="Sharded"):
         self.mesh, self.shape = mesh, tuple(shape)
         _check(mesh, self.shape, spec, where)
         self.spec = spec = PartitionSpec(*spec.parts, *[()] * (len(self.shape) - len(spec.parts)), partial=spec.partial)
@@ -25,7 +27,9 @@ class Layout:
             chunks = map(balanced, self.shape, counts)
         self.chunks = tuple([tuple(map(int, lengths)) for lengths in chunks])
         if [*map(sum, self.chunks)] != [*self.shape] or [*map(len, self.chunks)] != counts:
-            raise ShapeError(f"{where}: chunks {self.chunks} do not make up the shape {self.shape} on {counts} ranks along its axes")
+            raise ShapeError(
+                f"{where}: chunks {self.chunks} do not make up the shape {self.shape} on {counts} ranks along its axes"
+            )
         self._hash = hash((mesh, self.shape, spec, self.chunks))
 
     def along(self, part):
@@ -115,7 +119,9 @@ def _check(mesh, shape, spec, where):
     if type(spec) is not PartitionSpec:
         raise StructureError(f"{where}: the spec is {spec!r}; give a PartitionSpec, with the names of axes of the mesh")
     if len(spec.parts) > len(shape):
-        raise StructureError(f"{where}: {spec} has {len(spec.parts)} parts for the {len(shape)} axes of the shape {list(shape)}")
+        raise StructureError(
+            f"{where}: {spec} has {len(spec.parts)} parts for the {len(shape)} axes of the shape {list(shape)}"
+        )
     named = (*spec.names, *spec.partial)
     for name in named:
         if name not in mesh.shape or named.count(name) > 1:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...dispatch import Immutable
 
-class PartitionSpec:
+
+class PartitionSpec(Immutable):
     """The way an array lies on a mesh.
 
     parts: for each axis of the array the name of an axis of the mesh, along which it is cut into blocks, a tuple of such names

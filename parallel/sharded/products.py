@@ -4,7 +4,7 @@ from ...dispatch import Array, ShapeError, describe
 from ...dsl import matmul
 from ...dsl.avals import shape_of
 from .array import Sharded
-from .propagate import Pattern, run
+from .propagate import Pattern, batch_letters, run
 from .reductions import whole_of
 
 
@@ -18,8 +18,8 @@ def product(x, y):
     count = max(len(lead_a), len(lead_b))
     lead = tuple([_length(n, m) for n, m in zip(_padded(lead_a, count), _padded(lead_b, count), strict=True)])
     row, inner, column = count, count + 1, count + 2
-    first = (*_letters(lead_a, lead), *[row][: len(a) - 1], inner)
-    second = (*_letters(lead_b, lead), inner, *[column][: len(b) - 1])
+    first = (*batch_letters(lead_a, lead), *[row][: len(a) - 1], inner)
+    second = (*batch_letters(lead_b, lead), inner, *[column][: len(b) - 1])
     output = (*range(count), *[row][: len(a) - 1], *[column][: len(b) - 1])
     shape = (*lead, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
     z = run("matmul", Pattern((first, second), output, combine="sum", linear="each"), (x, y), matmul, shape)
@@ -34,11 +34,6 @@ def _length(n, m):
     if n != m and 1 not in (n, m):
         raise ShapeError(f"matmul: batch axes of lengths {n} and {m} do not broadcast")
     return m if n == 1 else n
-
-
-def _letters(own, lead):
-    first = len(lead) - len(own)
-    return tuple([k + first if n == lead[k + first] else None for k, n in enumerate(own)])
 
 
 @matmul.method

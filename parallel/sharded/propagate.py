@@ -10,7 +10,7 @@ import itertools
 import math
 from typing import Any, NamedTuple
 
-from ...dispatch import StructureError, describe
+from ...dispatch import StructureError
 from ...dsl.avals import dtype_of, shape_of
 from .array import Sharded, made, moved_to, require_mesh
 from .chunks import balanced
@@ -23,9 +23,9 @@ class Pattern(NamedTuple):
     """What an operation does to axes.
 
     inputs: for each argument a letter (an integer) for each axis, None for one that is not cut. output: for each axis of the
-    result its letter, or None. whole: letters that must not be cut. combine: "sum" where what the ranks have of letters that the
-    result lacks are addends, "" where such letters must not be cut. linear: "each" where the operation is linear in each argument
-    for itself, "together" in all of them, "" in none: so partial sums go through.
+    result its letter, or None. whole: letters that must not be cut. combine: "sum" where what the ranks have of letters that
+    the result lacks are addends, "" where such letters must not be cut. linear: "each" where the operation is linear in each
+    argument for itself, "together" in all of them, "" in none: so partial sums go through.
     """
 
     inputs: tuple
@@ -33,6 +33,12 @@ class Pattern(NamedTuple):
     whole: frozenset = frozenset()
     combine: str = ""
     linear: str = ""
+
+
+def batch_letters(own, shape):
+    """The letters of axes that are broadcast to `shape`, whose letters are 0, 1, …: None where that repeats what is there."""
+    first = len(shape) - len(own)
+    return tuple([k + first if n == shape[k + first] else None for k, n in enumerate(own)])
 
 
 class Plan(NamedTuple):
@@ -47,12 +53,28 @@ class Plan(NamedTuple):
     others: tuple
 
 
-def run(name, pattern, arguments, function, shape):
-    """The Sharded result of an operation.
+class Arranged(NamedTuple):
+    """Arguments that lie alike. blocks: of this rank. pattern, plan, mesh: how. what: they are for, in messages."""
 
-    name: of the operation. arguments: arrays, Sharded ones among them; plain arrays and numbers are the same on all ranks.
-    function: what gives the block of the result for blocks of the arguments. shape: of the result.
-    """
+    blocks: list
+    pattern: Pattern
+    plan: Plan
+    mesh: Any
+
+    def result(self, block, letters, shape):
+        """The Sharded array of which each rank has such a block. letters: of its axes. shape: of all of it; along an axis that
+        is not cut the block's own may be left to it (None)."""
+        cuts, own = self.plan.cuts, shape_of(block)
+        shape = [n if k is None else k for n, k in zip(own, shape, strict=True)]
+        parts = [cuts[letter][0] if letter in cuts else () for letter in letters]
+        chunks = [cuts[letter][1] if letter in cuts else (n,) for letter, n in zip(letters, shape, strict=True)]
+        spec = PartitionSpec(*parts, partial=self.plan.partial)
+        return made(block, Layout(self.mesh, shape, spec, chunks))
+
+
+def arranged(name, pattern, arguments, shape=()):
+    """The arguments of an operation, Sharded ones among them, as they lie where it moves the fewest bytes. Plain arrays and
+    numbers are the same on all ranks. shape: of the result."""
     mesh = next(x.mesh for x in arguments if isinstance(x, Sharded))
     for x in arguments:
         if isinstance(x, Sharded):
@@ -65,10 +87,13 @@ def run(name, pattern, arguments, function, shape):
     for x, before, after, parts in zip(arguments, given, plan.layouts, plan.varying, strict=True):
         block = moved_to(x, after, what).block if isinstance(x, Sharded) else moved(x, before, after, what)
         blocks.append(varied(block, before, parts, what))
-    cut = {letter: value for letter, value in plan.cuts.items()}
-    parts = [cut[letter][0] if letter in cut else () for letter in pattern.output]
-    chunks = [cut[letter][1] if letter in cut else (n,) for letter, n in zip(pattern.output, shape, strict=True)]
-    return made(function(*blocks), Layout(mesh, shape, PartitionSpec(*parts, partial=plan.partial), chunks))
+    return Arranged(blocks, pattern, plan, mesh)
+
+
+def run(name, pattern, arguments, function, shape):
+    """The Sharded result of an operation. function: what gives its block for blocks of the arguments. shape: of it."""
+    there = arranged(name, pattern, arguments, shape)
+    return there.result(function(*there.blocks), pattern.output, shape)
 
 
 @functools.lru_cache(4096)
@@ -86,7 +111,9 @@ def planned(pattern, layouts, sizes, shape, name):
     free = {letter for letter in free if not _one_of_one(letter, pattern, layouts)}
     apart = [part for part in cuts if not set(part) & set(kept)]
     ways = []
-    for letters in itertools.product(*[(None, *sorted(free, key=lambda letter: (letter not in cuts[part], letter))) for part in apart]):
+    for letters in itertools.product(
+        *[(None, *sorted(free, key=lambda letter: (letter not in cuts[part], letter))) for part in apart]
+    ):
         chosen = [letter for letter in letters if letter is not None]
         if len(set(chosen)) == len(chosen) and not _overlapping(apart, letters):
             ways.append(_plan(pattern, layouts, sizes, shape, dict(zip(apart, letters, strict=True)), kept))
@@ -115,9 +142,7 @@ def _partial_kept(pattern, layouts, cuts):
     for name in dict.fromkeys([name for layout in layouts for name in layout.partial]):
         having = [name in layout.partial for layout in layouts]
         cut_by_it = any([name in part for part in cuts])
-        if pattern.linear == "together" and all(having):
-            kept.append(name)
-        elif pattern.linear == "each" and sum(having) == 1 and not cut_by_it:
+        if pattern.linear == "together" and all(having) or pattern.linear == "each" and sum(having) == 1 and not cut_by_it:
             kept.append(name)
     return tuple(kept)
 
@@ -170,13 +195,3 @@ def explain_plan(name, plan, given, sizes):
         steps = steps_between(before, after, size)
         lines.append(f"  argument {k}: {before.spec} -> {after.spec}" + "".join([f"\n    {step}" for step in steps]))
     return lines
-
-
-def is_sharded(x):
-    """Return whether x is a Sharded array."""
-    return isinstance(x, Sharded)
-
-
-def describe_all(xs) -> Any:
-    """The arguments as text."""
-    return ", ".join([describe(x) for x in xs])

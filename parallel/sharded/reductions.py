@@ -59,7 +59,9 @@ def combined(op, x, axes, output, shape, params):
         op(zeros(x.shape, dtype=x.dtype), axis=axes, **params)  # which says what is wrong, if it is
     block = x.block
     if op in (max, min) and 0 in [shape_of(block)[k] for k in axes]:
-        block = pad(block, [(0, int(k in axes and n == 0)) for k, n in enumerate(shape_of(block))], constant_values=least(op, x))
+        block = pad(
+            block, [(0, int(k in axes and n == 0)) for k, n in enumerate(shape_of(block))], constant_values=least(op, x)
+        )
     y = op(block, axis=axes, **params)
     for k in axes:
         part = x.layout.parts[k]

@@ -48,8 +48,8 @@ def steps_between(layout, target, itemsize):
 
     def step(kind, after, part, axis=0, to=0):
         before, count = found[-1].after if found else layout, layout.along(part).size
-        got = {"gather": count - 1, "resplit": (count - 1) / count, "scatter": (count - 1) / count, "sum": 2 * (count - 1) / count}
-        found.append(Step(kind, before, after, part, axis, to, got.get(kind, 0) * _elements(before) * itemsize))
+        got = {"gather": count, "resplit": 1, "scatter": 1, "sum": 2}.get(kind, 0) * (count - 1) / count
+        found.append(Step(kind, before, after, part, axis, to, got * _elements(before) * itemsize))
         return after
 
     now = layout
@@ -64,9 +64,9 @@ def steps_between(layout, target, itemsize):
             now = step("sum", now.reduced(rest), (name,))
     for axis, part in enumerate(now.parts):
         to = next((k for k, other in enumerate(target.parts) if other == part), None)
-        if part and to is not None and (to == axis or not now.parts[to]):
-            if (to, now.chunks[axis]) != (axis, target.chunks[axis]):
-                now = step("resplit", now.cut(axis, ()).cut(to, part, target.chunks[to]), part, axis, to)
+        there = (to, now.chunks[axis]) == (axis, target.chunks[axis])
+        if part and to is not None and (to == axis or not now.parts[to]) and not there:
+            now = step("resplit", now.cut(axis, ()).cut(to, part, target.chunks[to]), part, axis, to)
     for axis, (part, other) in enumerate(zip(now.parts, target.parts, strict=True)):
         if part and part != other:
             now = step("gather", now.cut(axis, ()), part, axis)
