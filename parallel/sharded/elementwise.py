@@ -1,5 +1,7 @@
 """Elementwise operations on sharded arrays: each rank on its blocks, once these lie alike."""
 
+from functools import partial
+
 import numpy as np
 
 from ...dsl import (
@@ -18,7 +20,9 @@ from ...dsl import (
     subtract,
 )
 from ...dsl.avals import shape_of
+from ...dsl.ops.arithmetic import masked_product, masked_quotient
 from .array import Sharded
+from .either import of_either
 from .propagate import Pattern, batch_letters, run
 
 TOGETHER = (add, subtract, negative, positive, real, imag, conj, stop_gradient)  # linear in all arguments
@@ -42,3 +46,7 @@ def linear_in(op, xs, params):
     if op is astype and np.dtype(params["dtype"]).kind in "fc" and xs[0].dtype.kind != "c":
         return "together"
     return ""
+
+
+for op in (masked_product, masked_quotient):  # whose own method for any arrays would go first, and has the slopes of its parts
+    of_either(op, partial(sharded_elementwise, op))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dispatch import HostArray
-from ...dsl import moveaxis, opaque
+from ...dsl import moveaxis, opaque, where
 from ...dsl.avals import Aval
 from ...dsl.ops.create import zeros_like
 from ..collectives import agreeing, rank_gather, rank_split, rank_sum, vary
@@ -45,7 +45,7 @@ def summed(x, chunks):
 def kept_once(x, chunks):
     """What every rank has as addends of a sum: on the first of them, and zeros on the others."""
     varying = vary(x, chunks)
-    return varying if chunks.rank == 0 else zeros_like(varying)
+    return where(chunks.rank == 0, varying, zeros_like(varying))  # on every rank followed by the same transformations
 
 
 def extreme_of_ranks(x, chunks, largest):

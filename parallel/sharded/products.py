@@ -1,9 +1,9 @@
 """Products of sharded arrays: of all ways to lay out the factors and the result the one that moves the fewest bytes."""
 
-from ...dispatch import Array, ShapeError, describe
+from ...dispatch import ShapeError, describe
 from ...dsl import matmul
 from ...dsl.avals import shape_of
-from .array import Sharded
+from .either import of_either
 from .propagate import Pattern, batch_letters, run
 from .reductions import whole_of
 
@@ -36,16 +36,4 @@ def _length(n, m):
     return m if n == 1 else n
 
 
-@matmul.method
-def matmul_sharded(x: Sharded, y: Sharded, /):
-    return product(x, y)
-
-
-@matmul.method
-def matmul_sharded_left(x: Sharded, y: Array, /):
-    return product(x, y)
-
-
-@matmul.method
-def matmul_sharded_right(x: Array, y: Sharded, /):
-    return product(x, y)
+of_either(matmul, product)

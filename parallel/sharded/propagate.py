@@ -112,7 +112,7 @@ def planned(pattern, layouts, sizes, shape, name):
     apart = [part for part in cuts if not set(part) & set(kept)]
     ways = []
     for letters in itertools.product(
-        *[(None, *sorted(free, key=lambda letter: (letter not in cuts[part], letter))) for part in apart]
+        *[(*sorted(free, key=lambda letter: (letter not in cuts[part], letter)), None) for part in apart]
     ):
         chosen = [letter for letter in letters if letter is not None]
         if len(set(chosen)) == len(chosen) and not _overlapping(apart, letters):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...dispatch import Array
-from ...dsl import index, index_add, index_set, join_index, moveaxis, where, zeros_like
+from ...dsl import index, index_add, index_set, join_index, moveaxis, pad, where, zeros_like
 from ...dsl.avals import shape_of
 from ..moves import rank_pick
 from .array import Sharded, made, moved_to
@@ -191,13 +191,12 @@ def read_own(x, axis, places):
     here = places % max(n, 1) - start
     mine = (here >= 0) & (here < kept)
     lead = [slice(None)] * axis
-    if kept:
-        block = x.block[(*lead, np.where(mine, here, 0))]
-        mask = np.reshape(mine, (*shape, *[1] * (x.ndim - axis - 1)))
-        block = where(mask, block, zeros_like(block))
-    else:
-        own = shape_of(x.block)
-        block = zeros_like(x.block, shape=(*own[:axis], *shape, *own[axis + 1 :]))
+    block = x.block
+    if not kept:  # one of zeros, so that what follows is the same on every rank
+        block = pad(block, [(0, int(k == axis)) for k in range(x.ndim)])
+    block = block[(*lead, np.where(mine, here, 0))]
+    mask = np.reshape(mine, (*shape, *[1] * (x.ndim - axis - 1)))
+    block = where(mask, block, zeros_like(block))
     whole = x.layout.cut(axis, ()).without(axis)
     for k, m in enumerate(shape):
         whole = whole.stacked(axis + k, m)

@@ -8,6 +8,7 @@ from ...dsl import argsort, conv, conv_input, conv_weight, cumprod, insertion_pl
 from ...dsl import fft as transforms
 from ...dsl.avals import normalize_axis, shape_of
 from .array import Sharded
+from .either import of_either
 from .propagate import Pattern, arranged, batch_letters
 
 
@@ -25,7 +26,7 @@ def by_places(op, xs, inputs, output, call, whole=(), combine=""):
 
     def whole_of(block):
         letters = (*output, *[None] * (len(shape_of(block)) - len(output)))
-        return there.result(block, letters, [None if k is None else lengths[k] for k in letters])
+        return there.result(block, letters, [lengths[k] if k in there.plan.cuts else None for k in letters])
 
     if isinstance(y, tuple):
         made = [whole_of(block) for block in y]
@@ -82,7 +83,7 @@ def _of_matrices(op, core=2):
 
 
 def _of_systems(op):
-    def batched(a, b, args, params):
+    def batched(a, b, *args, **params):
         vector = len(shape_of(b)) == 1
         leads = [shape_of(a)[:-2], () if vector else shape_of(b)[:-2]]
         lead = np.broadcast_shapes(*leads)
@@ -90,17 +91,7 @@ def _of_systems(op):
         inputs = [(*batch_letters(own, lead), *core) for own, core in zip(leads, cores, strict=True)]
         return by_places(op, (a, b), tuple(inputs), tuple(range(len(lead))), lambda a, b: op(a, b, *args, **params))
 
-    @op.method
-    def system(a: Sharded, b: Array, /, *args, **params):
-        return batched(a, b, args, params)
-
-    @op.method
-    def right_side(a: Array, b: Sharded, /, *args, **params):
-        return batched(a, b, args, params)
-
-    @op.method
-    def both(a: Sharded, b: Sharded, /, *args, **params):
-        return batched(a, b, args, params)
+    of_either(op, batched)
 
 
 for op in (linalg.inv, linalg.cholesky, linalg.qr, linalg.lu, linalg.svd, linalg.svdvals, linalg.det, linalg.adjugate,
@@ -134,23 +125,13 @@ CONVOLUTIONS = {conv: ((BATCH, INNER), (OUTER, INNER), (BATCH, OUTER)),
 def _of_convolutions(op):
     first, second, output = CONVOLUTIONS[op]
 
-    def convolved(x, y, args, params):
+    def convolved(x, y, *args, **params):
         whole = (INNER, OUTER) if params.get("groups", 1) != 1 else ()
         inputs = [(*letters, *[None] * (len(shape_of(z)) - 2)) for letters, z in ((first, x), (second, y))]
         call = lambda x, y: op(x, y, *args, **params)
         return by_places(op, (x, y), tuple(inputs), output, call, whole, combine="sum")
 
-    @op.method
-    def left(x: Sharded, y: Array, /, *args, **params):
-        return convolved(x, y, args, params)
-
-    @op.method
-    def right(x: Array, y: Sharded, /, *args, **params):
-        return convolved(x, y, args, params)
-
-    @op.method
-    def both(x: Sharded, y: Sharded, /, *args, **params):
-        return convolved(x, y, args, params)
+    of_either(op, convolved)
 
 
 for op in CONVOLUTIONS:
