@@ -72,13 +72,15 @@ class Mesh(Immutable):
 
         name: of an axis, or a tuple of names: then along all of these, the last the fastest; all ranks ask for it together.
         """
-        names: tuple[Any, ...] = name if isinstance(name, tuple) and name not in self._along else (name,)
-        if names not in self._along and len(names) > 1:
+        names = name if isinstance(name, tuple) and name not in self._along else (name,)
+        if len(names) == 1:
+            return self._along[names[0]]  # type: ignore[misc]
+        if names not in self._along:
             places = [self.axis_names.index(each) for each in names]
             others = np.ravel_multi_index([0 if k in places else c for k, c in enumerate(self.coordinates)], self.ranks)
             here = np.ravel_multi_index([self.coordinates[k] for k in places], [self.ranks[k] for k in places])
             self._along[names] = world().split(others, here, name=f"the axes {', '.join(map(repr, names))} of a mesh")
-        return self._along[names if len(names) > 1 else names[0]]
+        return self._along[names]
 
     def __enter__(self) -> Mesh:
         _current.set((*_current.get(), self))
@@ -137,6 +139,11 @@ def ranks_for(axis_name):
         return None, None
     name = axis_name if axis_name in free else free[0]
     return mesh.along(name), (mesh, name)
+
+
+def mesh_and_axis(takes):
+    """The mesh, and its axis, of what a map takes of the ranks."""
+    return (_all_ranks(world()), "ranks") if takes == "world" else takes
 
 
 def grid_of_ranks(lengths, count):

@@ -17,7 +17,7 @@ from ..dsl.layers.mapped_inputs import MappedInputs, argument_paths
 from ..dsl.layers.vmap import title
 from .mesh import current_mesh
 from .pmap import map_over
-from .sharded.partition_spec import PartitionSpec
+from .sharded import PartitionSpec, Sharded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def _cut(x, spec, mesh, place):
     _check_spec(spec, mesh, place)
     if not spec.names:
         return x
-    if is_container(x):
+    if is_container(x) and not isinstance(x, Sharded):
         raise StructureError(f"{place}: {describe(x)} cannot be cut into blocks; give it PartitionSpec(), or its arrays")
     shape = shape_of(x)
     if len(spec.parts) > len(shape):
@@ -135,7 +135,7 @@ class _Results:
     def _joined(self, x, spec):
         if not spec.names:
             return x
-        if is_container(x):
+        if is_container(x) and not isinstance(x, Sharded):
             raise StructureError(f"{self.name}: out_specs: blocks of {describe(x)} cannot be joined; return its arrays")
         order = [name for name in self.mesh.axis_names if name in spec.names]
         block = shape_of(x)[len(order) :]

@@ -205,7 +205,7 @@ refused(swap, "script.py:", "rank 0: allreduce(sum)", kind=CollectiveMismatch)
 (w.allreduce(1.0, label="one") if rank else
  w.allreduce(1.0, label="one"))
 same(w.allreduce(1.0), ranks)
-sys.modules["polyad.parallel.pmap"].reads = lambda f: []  # as if nothing but the order differed
+sys.modules["polyad.parallel.rank_axis"].reads = lambda f: []  # as if nothing but the order differed
 refused(lambda: pmap(sums, axis_name="i")(K), "different lines of the program", "called at script.py:", kind=CollectiveMismatch)
 """
 )
