@@ -64,6 +64,9 @@ class Mesh(Immutable):
         self.coordinates = here = tuple(map(int, np.unravel_index(order.index(everyone.rank), grid)))
         self._along = {}
         for k, name in enumerate(names):
+            if grid[k] == everyone.size and order == sorted(order):
+                self._along[name] = everyone
+                continue
             others = np.ravel_multi_index([0 if i == k else c for i, c in enumerate(here)], grid)
             self._along[name] = everyone.split(others, here[k], name=f"the axis {name!r} of a mesh")
 

@@ -26,7 +26,7 @@ from ..dsl.layers.vmap import map_lanes, title
 from .agreement import Restart
 from .mesh import mesh_and_axis, ranks_for
 from .rank_axis import RankAxis, WholeAxis
-from .sharded.lanes import OwnLanes, lanes_here
+from .sharded.lanes import OwnLanes, any_sharded, lanes_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -86,9 +86,11 @@ def map_over(comm, takes, f, inputs, axis_name, out_axes, told="out_axes", out=N
     name, depth = inputs.name, current_depth() + 1
     place: Any = None
     if takes is not None:
-        place = mesh_and_axis(takes)
-        inputs.units, found = lanes_here(inputs.units, inputs.mapped, place, inputs.size, name)
-        place = place if out == "sharded" or found and out is None else None
+        found = any_sharded(inputs.units)
+        place = mesh_and_axis(takes) if found or out == "sharded" else None
+        if found:
+            inputs.units = lanes_here(inputs.units, inputs.mapped, place, inputs.size, name)
+            place = None if out == "whole" else place
     if comm is None or comm.size == 1:
         axis = WholeAxis(axis_name, inputs.size, depth)
         axis.takes, axis.kept_on = takes, place

@@ -127,7 +127,8 @@ def shard(x: Any, spec: Any = None, mesh: Any = None) -> Any:
     """Cut an array that every rank has into blocks, of which each rank keeps its own.
 
     x: array or tree of arrays, the same on all ranks (which is not compared); or Sharded ones, which are moved. spec: a
-    `PartitionSpec`, or a tree of them whose upper part is that of x; by default axis 0 is cut along the first axis of the mesh.
+    `PartitionSpec`, or a tree of them whose upper part is that of x; by default axis 0 is cut along the first axis of the mesh
+    (nothing of a number).
     mesh: by default that of the enclosing `with`, else one axis "ranks" along all ranks. Axes may have any length; chunks
     differ by at most one and may be empty. Returns Sharded arrays. Raises StructureError for a spec that does not fit.
 
@@ -138,9 +139,12 @@ def shard(x: Any, spec: Any = None, mesh: Any = None) -> Any:
     ((4, 6), PartitionSpec('rows', 'columns'))
     """
     mesh = mesh_here() if mesh is None else mesh
-    spec = PartitionSpec(mesh.axis_names[0]) if spec is None else spec
     leaves, structure = tree.flatten(x, is_container)
-    specs = tree.broadcast_prefix(tuple(spec) if isinstance(spec, list) else spec, x, "shard: spec", is_container)
+    if spec is None:
+        first = PartitionSpec(mesh.axis_names[0])
+        specs = [first if shape_of(leaf) else PartitionSpec() for leaf in leaves]
+    else:
+        specs = tree.broadcast_prefix(tuple(spec) if isinstance(spec, list) else spec, x, "shard: spec", is_container)
     return tree.unflatten(structure, [_shard(leaf, each, mesh) for leaf, each in zip(leaves, specs, strict=True)])
 
 

@@ -22,18 +22,22 @@ class OwnLanes:
         self.leaf = value.whole.block if type(value) is MappedContainer else value
 
 
+def any_sharded(units):
+    """Return whether there is a Sharded array among the arguments of a map."""
+    return any([isinstance(x.whole if type(x) is MappedContainer else x, Sharded) for x in units])
+
+
 def lanes_here(units, mapped, place, size, what):
     """The arguments of a map along an axis of a mesh: of those that are Sharded the lanes of this process, if they are mapped,
-    and all of them if not. Whether there are any. place: the mesh and the name of the axis."""
-    mesh, name = place
-    found, local = False, []
+    and all of them if not. place: the mesh and the name of the axis."""
+    local = []
     for x, is_mapped in zip(units, mapped, strict=True):
         if is_mapped and type(x) is MappedContainer and isinstance(x.whole, Sharded):
-            found, x = True, _own(x.whole, x.axis, mesh, name, size, what)
+            x = _own(x.whole, x.axis, *place, size, what)
         elif not is_mapped and isinstance(x, Sharded):
-            found, x = True, _uncut(x, name, what)
+            x = _uncut(x, place[1], what)
         local.append(x)
-    return local, found
+    return local
 
 
 def _own(x, axis, mesh, name, size, what):
