@@ -14,7 +14,7 @@ from .layout import Layout
 from .partition_spec import PartitionSpec
 from .steps import moved
 
-TOGETHER = ", which all ranks call together"  # of what communicates though it does not look so
+BY_ALL = ", which all ranks call together"  # of what communicates though it does not look so
 
 
 @array_type(leaves=("block",), static=("layout",), linear=True)
@@ -53,7 +53,7 @@ class Sharded(Container):
 
     @property
     def spec(self) -> PartitionSpec:
-        """Which axes of the mesh cut which axes of the array."""
+        """The PartitionSpec: which axes of the mesh cut which axes."""
         return self.layout.spec
 
     @property
@@ -72,7 +72,7 @@ class Sharded(Container):
         return self.layout.start
 
     def dense(self) -> Any:
-        return moved_to(self, Layout(self.mesh, self.shape), f"the whole of a Sharded array{TOGETHER}").block
+        return moved_to(self, Layout(self.mesh, self.shape), f"the whole of a Sharded array{BY_ALL}").block
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -80,7 +80,7 @@ class Sharded(Container):
         return np.asarray(self.dense(), dtype)
 
     def lanes(self, axis, take):
-        x = self if not self.layout.parts[axis] else moved_to(self, self.layout.cut(axis, ()), f"vmap{TOGETHER}")
+        x = self if not self.layout.parts[axis] else moved_to(self, self.layout.cut(axis, ()), f"vmap{BY_ALL}")
         return made(take(x.block, axis), x.layout.without(axis))
 
     def stacked(self, axis, size, give):
@@ -113,7 +113,7 @@ def moved_to(x, layout, what):
 
 
 def _settled_layout(layout, target):
-    """Where a partial sum lies once it is added up, on the way to `target`: in chunks along the axes that are cut there."""
+    """Return where a partial sum lies once it is added up, on the way to `target`: cut along the axes that are cut there."""
     settled = layout.reduced(())
     for name in layout.partial:
         for axis, part in enumerate(target.parts):

@@ -44,5 +44,5 @@ def balanced(size, count):
 
 
 def starts(lengths):
-    """Where each chunk begins."""
+    """Return where each chunk begins."""
     return tuple(np.cumsum([0, *lengths[:-1]]).tolist())

@@ -25,7 +25,7 @@ from .array import Sharded
 from .either import of_either
 from .propagate import Pattern, batch_letters, run
 
-TOGETHER = (add, subtract, negative, positive, real, imag, conj, stop_gradient)  # linear in all arguments
+JOINTLY_LINEAR = (add, subtract, negative, positive, real, imag, conj, stop_gradient)  # linear in all arguments
 
 
 @claim(elementwise_family, Sharded)
@@ -39,7 +39,7 @@ def sharded_elementwise(op, *xs, **params):
 
 def linear_in(op, xs, params):
     """In which of its arguments an elementwise operation is linear, as a Pattern says it."""
-    if op in TOGETHER:
+    if op in JOINTLY_LINEAR:
         return "together"
     if op is multiply or (op is divide and not (isinstance(xs[1], Sharded) and xs[1].layout.partial)):
         return "each"

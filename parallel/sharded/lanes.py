@@ -33,14 +33,14 @@ def lanes_here(units, mapped, place, size, what):
     local = []
     for x, is_mapped in zip(units, mapped, strict=True):
         if is_mapped and type(x) is MappedContainer and isinstance(x.whole, Sharded):
-            x = _own(x.whole, x.axis, *place, size, what)
+            x = _own_lanes(x.whole, x.axis, *place, size, what)
         elif not is_mapped and isinstance(x, Sharded):
             x = _uncut(x, place[1], what)
         local.append(x)
     return local
 
 
-def _own(x, axis, mesh, name, size, what):
+def _own_lanes(x, axis, mesh, name, size, what):
     """The own lanes of a Sharded array; all of them as a plain array where there are fewer than ranks."""
     count = mesh.along(name).size
     if x.mesh != mesh or size < count:
@@ -69,7 +69,7 @@ def _free_of(layout, name, but):
 
 
 def kept_lanes(unit, own, place, size):
-    """What the lanes give, each rank its own, as a `Stacked` of a Sharded array that is cut along axis 0.
+    """Put what the lanes give, each rank its own, into a `Stacked` of a Sharded array that is cut along axis 0.
 
     unit: a `Stacked`, or a Sharded array of one. own: function of such a leaf: of all lanes that count here the value."""
     mesh, name = place

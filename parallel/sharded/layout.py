@@ -20,7 +20,7 @@ class Layout(Immutable):
 
     def __init__(self, mesh, shape, spec=WHOLE, chunks=None, where="Sharded"):
         self.mesh, self.shape = mesh, tuple(shape)
-        _check(mesh, self.shape, spec, where)
+        _check_spec_fits(mesh, self.shape, spec, where)
         self.spec = spec = PartitionSpec(*spec.parts, *[()] * (len(self.shape) - len(spec.parts)), partial=spec.partial)
         counts = [self.along(part).size if part else 1 for part in spec.parts]
         if chunks is None:
@@ -58,7 +58,7 @@ class Layout(Immutable):
 
     @property
     def start(self):
-        """Where the block of this rank begins along each axis."""
+        """The place at which the block of this rank begins along each axis."""
         return tuple([starts(lengths)[self._place(part)] for part, lengths in zip(self.parts, self.chunks, strict=True)])
 
     def _place(self, part):
@@ -114,7 +114,7 @@ class Layout(Immutable):
         return f"Layout({self.mesh}, shape={self.shape}, {self.spec}, chunks={self.chunks})"
 
 
-def _check(mesh, shape, spec, where):
+def _check_spec_fits(mesh, shape, spec, where):
     """Check that a spec names axes of the mesh, each once, and fits the number of axes. Raises StructureError."""
     if type(spec) is not PartitionSpec:
         raise StructureError(f"{where}: the spec is {spec!r}; give a PartitionSpec, with the names of axes of the mesh")

@@ -22,7 +22,7 @@ class Cut(NamedTuple):
     chunks: object
 
 
-def taken(x, cut):
+def own_chunk(x, cut):
     """The own chunk of what every rank has: split."""
     return _first(cut.axis, partial(rank_split, blocks=cut.chunks, filled=False), x)
 
@@ -43,7 +43,7 @@ def summed(x, chunks):
 
 
 def kept_once(x, chunks):
-    """What every rank has as addends of a sum: on the first of them, and zeros on the others."""
+    """Make what every rank has addends of a sum: on the first of them, and zeros on the others."""
     varying = vary(x, chunks)
     return where(chunks.rank == 0, varying, zeros_like(varying))  # on every rank followed by the same transformations
 

@@ -24,8 +24,8 @@ class PartitionSpec(Immutable):
     __slots__ = ("parts", "partial")
 
     def __init__(self, *parts: Any, partial: Any = None) -> None:
-        self.parts = tuple([_names(part) for part in parts])
-        self.partial = _names(partial)
+        self.parts = tuple([_as_names(part) for part in parts])
+        self.partial = _as_names(partial)
 
     @property
     def names(self) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ class PartitionSpec(Immutable):
         return f"PartitionSpec({', '.join(shown)})"
 
 
-def _names(part):
+def _as_names(part):
     return () if part is None else tuple(part) if isinstance(part, (tuple, list)) else (part,)
 
 

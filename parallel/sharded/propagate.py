@@ -20,7 +20,7 @@ from .steps import cost, moved, varied
 
 
 class Pattern(NamedTuple):
-    """What an operation does to axes.
+    """The way an operation treats axes.
 
     inputs: for each argument a letter (an integer) for each axis, None for one that is not cut. output: for each axis of the
     result its letter, or None. whole: letters that must not be cut. combine: "sum" where what the ranks have of letters that
@@ -42,8 +42,9 @@ def batch_letters(own, shape):
 
 
 class Plan(NamedTuple):
-    """What to do: the layout for each argument, the parts of the mesh along which it has to differ though it is whole there,
-    and of the result the cuts by letter and the partial sums. bytes: that each rank gets. others: what was dearer."""
+    """A way to do it: the layout for each argument, the parts of the mesh along which it differs from rank to rank though it is
+    whole there, and of the result the cuts by letter and the partial sums. bytes: that each rank gets. others: what was
+    dearer."""
 
     layouts: tuple
     varying: tuple

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dispatch import Array
+from ...dispatch import Array, isa
 from ...dsl import index, index_add, index_set, join_index, moveaxis, pad, where, zeros_like
 from ...dsl.avals import shape_of
 from ..moves import rank_pick
@@ -48,13 +48,13 @@ def without_integers(x, parts):
     if any([is_array(part) for part in parts]):
         axis = 0
         for part in parts:
-            if isinstance(part, (int, np.integer)):
+            if isa(part, (int, np.integer)):
                 x = moved_to(x, x.layout.cut(axis, ()), WHAT) if x.layout.parts[axis] else x
             axis += part is not None
         return x, parts
     kept, axis = [], 0
     for part in parts:
-        if isinstance(part, (int, np.integer)):
+        if isa(part, (int, np.integer)):
             x = at_place(x, axis, int(part))
             continue
         kept.append(part)
@@ -227,7 +227,7 @@ def written(op, x, v, arrays, spec):
             place += 1
             continue
         n = x.shape[axis]
-        if isinstance(part, (int, np.integer)):
+        if isa(part, (int, np.integer)):
             if not -n <= part < n:
                 raise IndexError(f"{op.__name__}: index {part} is out of bounds for axis {axis} with size {n}")
             squeezed.append(len(ranges))
@@ -248,13 +248,13 @@ def _spec(local):
 
 
 def _as_block_of(v, parts, layout, mesh, name):
-    """What is written, with one axis for each axis of the array, and of it this rank's part."""
-    own = [k for k, part in enumerate(p for p in parts if p is not None) if not isinstance(part, (int, np.integer))]
+    """Return what is written, with one axis for each axis of the array, and of it this rank's part."""
+    own = [k for k, part in enumerate(p for p in parts if p is not None) if not isa(part, (int, np.integer))]
     shape, order = [], iter(own)
     for part in parts:
         if part is None:
             shape.append(1)
-        elif not isinstance(part, (int, np.integer)):
+        elif not isa(part, (int, np.integer)):
             shape.append(layout.shape[next(order)])
     from ...dsl import broadcast_to, reshape
 

@@ -74,7 +74,7 @@ def combined(op, x, axes, output, shape, params):
 
 
 def least(op, x):
-    """What changes no extremum: the value for ranks that have no element."""
+    """Return what changes no extremum: the value for ranks that have no element."""
     kind = x.dtype.kind
     if kind == "b":
         return op is min

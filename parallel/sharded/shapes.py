@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ...dispatch import Array
+from ...dispatch import Array, isa
 from ...dsl import broadcast_to, concatenate, full_permutation, reshape, transpose
 from ...dsl.avals import normalize_axis, shape_of
 from .array import Sharded, made, moved_to
@@ -24,7 +24,7 @@ def transpose_sharded(x: Sharded, /, axes=None):
 
 @broadcast_to.method
 def broadcast_sharded(x: Sharded, /, shape):
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = (shape,) if isa(shape, int) else tuple(shape)
     np.broadcast_to(np.zeros(()), shape)
     first = len(shape) - x.ndim
     if first < 0 or any([n not in (1, m) for n, m in zip(x.shape, shape[first:], strict=True)]):
@@ -114,7 +114,7 @@ def _recut(layout, axis, part, fits, shape):
 
 
 # ---------------------------------------------------------------------- concatenate
-def joined(*xs, axis=0):
+def in_a_row(*xs, axis=0):
     """Along an axis that is cut each rank gets its chunk of all arrays in a row."""
     if axis is None:
         return concatenate([reshape(x, shape=(-1,)) for x in xs], axis=0)
@@ -175,14 +175,14 @@ def _side_by_side(xs, axis, shape, part, chunks):
 
 @concatenate.method
 def concatenate_sharded(x: Sharded, *xs: Array, axis=0):
-    return joined(x, *xs, axis=axis)
+    return in_a_row(x, *xs, axis=axis)
 
 
 @concatenate.method
 def concatenate_with_sharded(x: Array, y: Sharded, *xs: Array, axis=0):
-    return joined(x, y, *xs, axis=axis)
+    return in_a_row(x, y, *xs, axis=axis)
 
 
 @concatenate.method
 def concatenate_sharded_two(x: Sharded, y: Sharded, *xs: Array, axis=0):
-    return joined(x, y, *xs, axis=axis)
+    return in_a_row(x, y, *xs, axis=axis)

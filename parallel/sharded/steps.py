@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from ..collectives import vary
 from .chunks import Chunks
-from .moves import Cut, gathered, kept_once, resplit, scattered, summed, taken
+from .moves import Cut, gathered, kept_once, own_chunk, resplit, scattered, summed
 
-WORDS = {
+SENTENCES = {
     "split": "each rank takes its chunk of axis {axis} along {part}",
     "gather": "all chunks of axis {axis} along {part} to every rank",
     "resplit": "chunks of axis {axis} become chunks of axis {to} along {part}",
@@ -17,8 +17,8 @@ WORDS = {
 }
 
 
-class Step(NamedTuple):
-    """One change of a layout. kind: of WORDS. before, after: layouts. bytes: that each rank gets, on average."""
+class Move(NamedTuple):
+    """One change of a layout. kind: of SENTENCES. before, after: layouts. bytes: that each rank gets, on average."""
 
     kind: str
     before: Any
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
     def __str__(self):
         part = "×".join(map(str, self.part))
-        return f"{WORDS[self.kind].format(axis=self.axis, to=self.to, part=part)}: {shown_bytes(self.bytes)}"
+        return f"{SENTENCES[self.kind].format(axis=self.axis, to=self.to, part=part)}: {shown_bytes(self.bytes)}"
 
 
 def shown_bytes(count):
@@ -49,7 +49,7 @@ def steps_between(layout, target, itemsize):
     def step(kind, after, part, axis=0, to=0):
         before, count = found[-1].after if found else layout, layout.along(part).size
         got = {"gather": count, "resplit": 1, "scatter": 1, "sum": 2}.get(kind, 0) * (count - 1) / count
-        found.append(Step(kind, before, after, part, axis, to, got * _elements(before) * itemsize))
+        found.append(Move(kind, before, after, part, axis, to, got * _elements(before) * itemsize))
         return after
 
     now = layout
@@ -103,7 +103,7 @@ def move(block, step, what):
             return (summed if step.kind == "sum" else kept_once)(block, chunks)
         return scattered(block, Cut(step.axis, after.along_axis(step.axis, what)))
     if step.kind == "split":
-        return taken(block, Cut(step.axis, after.along_axis(step.axis, what)))
+        return own_chunk(block, Cut(step.axis, after.along_axis(step.axis, what)))
     source = Cut(step.axis, before.along_axis(step.axis, what))
     if step.kind == "gather":
         return gathered(block, source)

@@ -34,7 +34,7 @@ def by_places(op, xs, inputs, output, call, whole=(), combine=""):
     return whole_of(y)
 
 
-def _along(op, x, axis, call):
+def _of_one_axis(op, x, axis, call):
     """Of an operation along one axis, of any length before and after."""
     axis = normalize_axis(op.__name__, axis, x.ndim)
     letters = tuple([None if k == axis else k for k in range(x.ndim)])
@@ -46,20 +46,22 @@ def _along(op, x, axis, call):
 def argsort_sharded(x: Sharded, /, axis=-1, kind=None, stable=True, descending=False):
     if axis is None:
         return NotImplemented
-    return _along(argsort, x, axis, lambda block: argsort(block, axis=axis, kind=kind, stable=stable, descending=descending))
+    return _of_one_axis(
+        argsort, x, axis, lambda block: argsort(block, axis=axis, kind=kind, stable=stable, descending=descending)
+    )
 
 
 @cumprod.method
 def cumprod_sharded(x: Sharded, /, axis=None, dtype=None):
     if axis is None:
         return NotImplemented if x.ndim != 1 else cumprod_sharded(x, 0, dtype)
-    return _along(cumprod, x, axis, lambda block: cumprod(block, axis=axis, dtype=dtype))
+    return _of_one_axis(cumprod, x, axis, lambda block: cumprod(block, axis=axis, dtype=dtype))
 
 
 def _transform(op):
     @op.method
     def transform_sharded(x: Sharded, /, n=None, axis=-1, norm=None):
-        return _along(op, x, axis, lambda block: op(block, n=n, axis=axis, norm=norm))
+        return _of_one_axis(op, x, axis, lambda block: op(block, n=n, axis=axis, norm=norm))
 
 
 for op in (transforms.fft, transforms.ifft, transforms.rfft, transforms.irfft):

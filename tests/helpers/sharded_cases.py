@@ -1,4 +1,4 @@
-"""Every operation on sharded arrays, against what it gives for whole ones: the samples of the cards, in all kinds of layouts."""
+"""Every operation on sharded arrays, against what it gives for whole ones: the samples of the cards, in all layouts."""
 
 import itertools
 import warnings

@@ -38,7 +38,7 @@ def test_bad_input():
         (lambda: pa.local(pa.Diagonal(np.ones(3))), "local: a block is an array, not Diagonal"),
         (lambda: pa.redistribute(np.ones(3), P()), "redistribute: ndarray.* is no Sharded array; make one by pa.shard"),
         (lambda: pa.redistribute(x, P("a", "a")), "redistribute: .* has 2 parts for the 1 axes"),
-        (lambda: x + pa.shard(np.ones(4), P("b"), other), "arrays of two meshes meet, Mesh.a=2. and Mesh.b=2."),
+        (lambda: x + pa.shard(np.ones(4), P("b"), other), "arrays of two meshes meet, Mesh.*=2. and Mesh.*=2.; move one with"),
         (lambda: pa.Sharded(np.ones(3), x.layout), "is no block of shape"),
     ]:
         with pytest.raises((pa.StructureError, pa.ShapeError), match=text):
