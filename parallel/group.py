@@ -12,6 +12,7 @@ import numpy as np
 
 from . import board as boards
 from .errors import CollectiveMismatch, CollectiveTimeout
+from .pieces import parts_of_blocks, pieces
 from .signature import END, at_site, call_site, listed
 
 _CACHED_SIGNATURES = 4096
@@ -167,7 +168,8 @@ class Group:
         length = np.array([len(payload)], np.int64)
         self.wait(self.control.Ibcast(length, root))
         data = np.frombuffer(payload, np.uint8).copy() if self.rank == root else np.empty(int(length[0]), np.uint8)
-        self.wait(self.control.Ibcast(data, root))
+        for (piece,) in pieces(data):
+            self.wait(self.control.Ibcast(piece, root))
         return data.tobytes()
 
     def total(self, number):
@@ -192,6 +194,9 @@ class Group:
         """List of every rank's bytes, in the order of the ranks, inside a running collective."""
         lengths = self.gather_numbers(len(payload))[:, 0]
         joined = np.empty(int(lengths.sum()), np.uint8)
-        self.wait(self.control.Iallgatherv(np.frombuffer(payload, np.uint8), [joined, lengths.tolist()]))
+        for part, counts, put in parts_of_blocks(np.frombuffer(payload, np.uint8), lengths):
+            parts = np.empty(int(counts.sum()), np.uint8)
+            self.wait(self.control.Iallgatherv(part, [parts, counts.tolist()]))
+            put(joined, parts)
         ends = np.cumsum(lengths)
         return [joined[end - length : end].tobytes() for end, length in zip(ends, lengths)]

@@ -104,6 +104,7 @@ def moved_to(x, layout, what):
     """The Sharded array x in another layout; a partial sum is added up once."""
     if x.layout == layout:
         return x
+    require_mesh(x, layout.mesh, what)
     if x.layout.partial and not layout.partial:
         if x.settled is None:
             reduced = _settled_layout(x.layout, layout)
@@ -225,6 +226,14 @@ def redistribute(x: Any, spec: Any) -> Any:
         if part and part == x.layout.parts[axis]:
             layout = layout.cut(axis, part, x.chunks[axis])
     return moved_to(x, layout, "redistribute")
+
+
+def mesh_of(xs, name):
+    """The mesh of the Sharded arrays among arguments. Raises StructureError where there are several."""
+    sharded = [x for x in xs if isinstance(x, Sharded)]
+    for x in sharded:
+        require_mesh(x, sharded[0].mesh, name)
+    return sharded[0].mesh
 
 
 def require_mesh(x, mesh, name):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...dispatch import StructureError
 from ...dsl.avals import dtype_of, shape_of
-from .array import Sharded, made, moved_to, require_mesh
+from .array import Sharded, made, mesh_of, moved_to
 from .chunks import balanced
 from .layout import Layout
 from .partition_spec import PartitionSpec
@@ -76,10 +76,7 @@ class Arranged(NamedTuple):
 def arranged(name, pattern, arguments, shape=()):
     """The arguments of an operation, Sharded ones among them, as they lie where it moves the fewest bytes. Plain arrays and
     numbers are the same on all ranks. shape: of the result."""
-    mesh = next(x.mesh for x in arguments if isinstance(x, Sharded))
-    for x in arguments:
-        if isinstance(x, Sharded):
-            require_mesh(x, mesh, name)
+    mesh = mesh_of(arguments, name)
     given = tuple([x.layout if isinstance(x, Sharded) else Layout(mesh, shape_of(x)) for x in arguments])
     sizes = tuple([dtype_of(x).itemsize for x in arguments])
     plan = planned(pattern, given, sizes, tuple(shape), name)

@@ -7,7 +7,7 @@ import numpy as np
 from ...dispatch import Array, isa
 from ...dsl import broadcast_to, concatenate, full_permutation, reshape, transpose
 from ...dsl.avals import normalize_axis, shape_of
-from .array import Sharded, made, moved_to
+from .array import Sharded, made, mesh_of, moved_to
 from .chunks import balanced, starts
 from .layout import Layout
 from .partition_spec import PartitionSpec
@@ -116,6 +116,7 @@ def _recut(layout, axis, part, fits, shape):
 # ---------------------------------------------------------------------- concatenate
 def in_a_row(*xs, axis=0):
     """Along an axis that is cut each rank gets its chunk of all arrays in a row."""
+    mesh_of(xs, "concatenate")
     if axis is None:
         return concatenate([reshape(x, shape=(-1,)) for x in xs], axis=0)
     ndim = len(shape_of(xs[0]))

@@ -3,6 +3,9 @@
 import re
 
 import pytest
+from many_ranks import many_ranks
+
+from polyad.parallel import pieces
 
 pytestmark = pytest.mark.quick
 
@@ -144,3 +147,12 @@ def test_the_end_is_met_at_once_where_a_part_waits(mpirun):
     """Not only after the deadline: a rank that ends tells all of its parts."""
     job = mpirun(FAULTY, 4, timeout=30, env={"FAULT": "exit", "POLYAD_DEADLINE": "25"}, expect_success=False)
     assert "CollectiveMismatch" in job.stderr, str(job)
+
+
+def test_bytes_travel_in_pieces(monkeypatch):
+    monkeypatch.setattr(pieces, "PIECE", 64)
+    communicator, messages = many_ranks(3)
+    link, payload = communicator._link, bytes(range(200))
+    assert [*map(len, link.gather_bytes(payload))] == [200, 0, 0]
+    assert link.broadcast_bytes(payload, 0) == payload
+    assert max(size for _, size in messages) <= 64 and len(messages) > 8, messages
