@@ -33,15 +33,16 @@ def lanes_here(units, mapped, place, size, what):
     local = []
     for x, is_mapped in zip(units, mapped, strict=True):
         if is_mapped and type(x) is MappedContainer and isinstance(x.whole, Sharded):
-            x = _own_lanes(x.whole, x.axis, *place, size, what)
+            x = _own_lanes(x.whole, x.axis, place, size, what)
         elif not is_mapped and isinstance(x, Sharded):
             x = _uncut(x, place[1], what)
         local.append(x)
     return local
 
 
-def _own_lanes(x, axis, mesh, name, size, what):
+def _own_lanes(x, axis, place, size, what):
     """The own lanes of a Sharded array; all of them as a plain array where there are fewer than ranks."""
+    mesh, name = place
     count = mesh.along(name).size
     if x.mesh != mesh or size < count:
         return moveaxis(x.dense(), axis, 0)

@@ -10,7 +10,6 @@ from .array import Sharded, made, moved_to
 from .layout import Layout
 from .partition_spec import PartitionSpec
 from .reductions import whole_of
-from .steps import varied
 
 WHAT = "index of Sharded arrays"
 
@@ -40,7 +39,7 @@ def expanded(x, parts):
 
 
 def is_array(part):
-    return part is not None and not isinstance(part, (slice, int, np.integer))
+    return part is not None and not isa(part, (slice, int, np.integer))
 
 
 def without_integers(x, parts):
@@ -261,9 +260,7 @@ def _as_block_of(v, parts, layout, mesh, name):
     v = broadcast_to(v, shape=tuple(shape)) if tuple(shape_of(v)) != tuple(shape) else v
     v = reshape(v, shape=layout.shape)
     x = v if isinstance(v, Sharded) else made(v, Layout(mesh, layout.shape))
-    used = [part for part in layout.parts if part]
-    block = moved_to(x, layout, name).block
-    return block if isinstance(v, Sharded) else varied(block, layout, [p for p in used if p not in layout.parts], name)
+    return moved_to(x, layout, name).block
 
 
 @index_set.method
