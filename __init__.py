@@ -91,7 +91,8 @@ from .parallel import (
     CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
     CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, LaunchError as LaunchError, Mesh as Mesh,
     PartitionSpec as PartitionSpec, RankError as RankError, Sharded as Sharded, WorkerDied as WorkerDied, farm as farm,
-    farm_iter as farm_iter, gather as gather, local as local, redistribute as redistribute, shard as shard,
+    default_sharding as default_sharding, explain_sharding as explain_sharding, farm_iter as farm_iter, gather as gather,
+    local as local, redistribute as redistribute, shard as shard, with_sharding_constraint as with_sharding_constraint,
     launch as launch, make_mesh as make_mesh, pmap as pmap, shard_map as shard_map, timeline as timeline, world as world,
 )  # fmt: skip
 from .parallel.launching.notebook import load_ipython_extension as load_ipython_extension  # for %load_ext polyad

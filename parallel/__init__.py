@@ -12,13 +12,16 @@ from .launching.errors import LaunchError
 from .mesh import Mesh, make_mesh
 from .pmap import pmap
 from .shard_map import shard_map
-from .sharded import PartitionSpec, Sharded, gather, local, redistribute, shard
+from .sharded import (
+    PartitionSpec, Sharded, default_sharding, explain_sharding, gather, local, redistribute, shard, with_sharding_constraint,
+)  # fmt: skip
 from .timeline import timeline
 
 __all__ = [
     "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError", "LaunchError", "Mesh",
-    "PartitionSpec", "RankError", "Sharded", "WorkerDied", "farm", "farm_iter", "gather", "launch", "local", "make_mesh",
-    "pmap", "redistribute", "shard", "shard_map", "timeline", "world",
+    "PartitionSpec", "RankError", "Sharded", "WorkerDied", "default_sharding", "explain_sharding", "farm", "farm_iter",
+    "gather", "launch", "local", "make_mesh", "pmap", "redistribute", "shard", "shard_map", "timeline",
+    "with_sharding_constraint", "world",
 ]  # fmt: skip
 
 early_abort.install_early_abort()

@@ -16,6 +16,7 @@ from ..axes import enclosing_axes
 from ..debug.nans import checking
 from ..ir.pass_selection import checked
 from ..layers.tracing import in_trace
+from ..placement import placed_tree
 from .arguments import Arguments, fits_numpy, is_array, kind_of, objects_among, stepwise, variable_for
 from .array_escape import only_met
 from .captured_arrays import Adoption, NotFollowed
@@ -42,7 +43,10 @@ def _with_attributes(function: Any) -> Jit:
 
 
 @_with_attributes
-def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=(), passes=None):
+def jit(
+    f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), donate_argnames=(), passes=None,
+    in_shardings=None, out_shardings=None,
+):  # fmt: skip
     """A function that does what f does, faster: its operations are recorded once and run as compiled programs.
 
     f: function of arrays, numbers and trees of them; other arguments (text, functions, objects) are static: another one is
@@ -50,6 +54,8 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
     hashable. donate_argnums, donate_argnames: arguments that the caller does not use any more, whose memory may become that
     of results. passes: names among `PASSES` of the steps of compilation that are on, for a look at what each does, or to find
     one at fault; None for all, or, inside another jitted function, for those of that. The result is the same with any.
+    in_shardings, out_shardings: a `PartitionSpec` for each argument and result, or a tree whose upper part is theirs, None for
+    what stays where it is: arguments are sharded before f is called, results within (`with_sharding_constraint`).
 
     Python's `if`, `while`, `for`, early return, recursion and `try` work: where Python asks for a value, what was recorded
     so far runs, and the answer selects how the tree of programs goes on. The result is what f gives at that call: whatever f
@@ -87,9 +93,11 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
     options = {"static_argnums": static_argnums, "static_argnames": static_argnames,
                "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "passes": passes}  # fmt: skip
     if f is None:
-        return functools.partial(jit, **options)
+        return functools.partial(jit, **options, in_shardings=in_shardings, out_shardings=out_shardings)
     if isinstance(f, (staticmethod, classmethod)):
         return type(f)(jit(f.__func__, **options))
+    if in_shardings is not None or out_shardings is not None:
+        return _placing(f, in_shardings, out_shardings, options)
     jitted = Jitted(f, **options)
 
     @functools.wraps(f)
@@ -102,6 +110,27 @@ def jit(f=None, *, static_argnums=(), static_argnames=(), donate_argnums=(), don
         return jitted(*args, **kwargs)
 
     run.jitted, run.clear_cache = jitted, jitted.clear  # type: ignore[attr-defined]
+    return run
+
+
+def _placing(f, in_shardings, out_shardings, options):
+    """Return jit of a function whose arguments and results lie where these say."""
+    name = getattr(f, "__name__", type(f).__name__)
+
+    @functools.wraps(f)
+    def within(*args, **kwargs):
+        y = f(*args, **kwargs)
+        return y if out_shardings is None else placed_tree(y, out_shardings, f"jit({name}): out_shardings")
+
+    inner = jit(within, **options)
+
+    @functools.wraps(f)
+    def run(*args, **kwargs):
+        if in_shardings is not None:
+            args = placed_tree(args, in_shardings, f"jit({name}): in_shardings")
+        return inner(*args, **kwargs)
+
+    run.jitted, run.clear_cache = inner.jitted, inner.clear_cache  # type: ignore[attr-defined]
     return run
 
 

@@ -27,6 +27,7 @@ from ...dispatch.resolve import load_library
 from ..array_libraries import Scalar, asarray_like, bottom, creator, namespace
 from ..avals import UNKNOWN, dtype_of, ndim_of, shape_of
 from ..card import operations
+from ..placement import new_arrays
 from .arithmetic import add, multiply, subtract
 from .complex import astype
 from .shape import broadcast_to, reshape, stack
@@ -44,7 +45,7 @@ def _make(name, *args, device=None, **params):
 def _creator_on(device):
     """The creation functions of a device; None: the current one."""
     if device is None:
-        return namespace.get()
+        return new_arrays.get() or namespace.get()
     if isinstance(device, Array):
         raise DeviceMismatchError(f"device={describe(device)} is no device; write its name, such as 'cpu', or x.device")
     return creator(device)

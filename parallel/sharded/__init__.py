@@ -3,5 +3,9 @@
 from . import elementwise, products, reading, reductions, scans, shapes, whole_axes
 from .array import Sharded, gather, local, redistribute, shard
 from .partition_spec import PartitionSpec
+from .placement import default_sharding, explain_sharding, with_sharding_constraint
 
-__all__ = ["PartitionSpec", "Sharded", "gather", "local", "redistribute", "shard"]
+__all__ = [
+    "PartitionSpec", "Sharded", "default_sharding", "explain_sharding", "gather", "local", "redistribute", "shard",
+    "with_sharding_constraint",
+]  # fmt: skip

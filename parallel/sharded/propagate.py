@@ -16,7 +16,7 @@ from .array import Sharded, made, mesh_of, moved_to
 from .chunks import balanced
 from .layout import Layout
 from .partition_spec import PartitionSpec
-from .steps import cost, moved, varied
+from .steps import cost, moved, shown_bytes, told_moves, varied
 
 
 class Pattern(NamedTuple):
@@ -81,6 +81,8 @@ def arranged(name, pattern, arguments, shape=()):
     sizes = tuple([dtype_of(x).itemsize for x in arguments])
     plan = planned(pattern, given, sizes, tuple(shape), name)
     what = f"{name} of Sharded arrays"
+    if told_moves.get() is not None:
+        told_moves.get().append(_sentence(name, pattern, plan))
     blocks = []
     for x, before, after, parts in zip(arguments, given, plan.layouts, plan.varying, strict=True):
         block = moved_to(x, after, what).block if isinstance(x, Sharded) else moved(x, before, after, what)
@@ -184,12 +186,10 @@ def _chunks_of(letter, part, pattern, layouts):
     return found or balanced(length, count)
 
 
-def explain_plan(name, plan, given, sizes):
-    """Lines that tell a plan: where each argument goes, in which steps, and what it costs."""
-    from .steps import shown_bytes, steps_between
-
-    lines = [f"{name}: {shown_bytes(plan.bytes)} to each rank" + (f", partial over {plan.partial}" if plan.partial else "")]
-    for k, (before, after, size) in enumerate(zip(given, plan.layouts, sizes, strict=True)):
-        steps = steps_between(before, after, size)
-        lines.append(f"  argument {k}: {before.spec} -> {after.spec}" + "".join([f"\n    {step}" for step in steps]))
-    return lines
+def _sentence(name, pattern, plan):
+    """Return a plan as a line: the layouts of the arguments and of the result, and what the next best would have cost."""
+    parts = [plan.cuts[letter][0] if letter in plan.cuts else () for letter in pattern.output]
+    result = PartitionSpec(*parts, partial=plan.partial)
+    line = f"{name}: {' × '.join([str(layout.spec) for layout in plan.layouts])} -> {result}"
+    dearer = [cost for cost, _ in plan.others if cost > plan.bytes]
+    return line + (f" (at {shown_bytes(plan.bytes)}; next best {shown_bytes(min(dearer))})" if dearer else "")

@@ -1,8 +1,10 @@
 """From one layout to another: which steps lead there, how many bytes each rank gets in them, and taking them."""
 
 import math
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from ...dsl.avals import dtype_of
 from ..collectives import vary
 from .chunks import Chunks
 from .moves import Cut, gathered, kept_once, own_chunk, resplit, scattered, summed
@@ -15,6 +17,9 @@ SENTENCES = {
     "scatter": "of the sum over {part} to each rank its chunk of axis {axis}",
     "keep": "the addends along {part} are the array and zeros",
 }
+
+
+told_moves: ContextVar[Any] = ContextVar("polyad_told_moves", default=None)  # a list of what is moved, while that is asked for
 
 
 class Move(NamedTuple):
@@ -112,7 +117,10 @@ def move(block, step, what):
 
 def moved(block, layout, target, what):
     """The block of this rank of the same array in another layout, for which the ranks send each other what is missing."""
-    for step in steps_between(layout, target, 1):
+    lines = told_moves.get()
+    for step in steps_between(layout, target, dtype_of(block).itemsize if lines is not None else 1):
+        if lines is not None:
+            lines.append(step)
         block = move(block, step, what)
     return block
 
