@@ -7,6 +7,7 @@ from . import early_abort
 from .communicator import CollectiveError, CollectiveMismatch, CollectiveTimeout, Communicator, RankError, world
 from .farm import farm, farm_iter
 from .farm_outcomes import FarmError, WorkerDied
+from .files import CheckpointError, load_checkpoint, read_array, save_checkpoint, write_array
 from .launching.calls import launch
 from .launching.errors import LaunchError
 from .mesh import Mesh, make_mesh
@@ -18,10 +19,11 @@ from .sharded import (
 from .timeline import timeline
 
 __all__ = [
-    "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError", "LaunchError", "Mesh",
-    "PartitionSpec", "RankError", "Sharded", "WorkerDied", "default_sharding", "explain_sharding", "farm", "farm_iter",
-    "gather", "launch", "local", "make_mesh", "pmap", "redistribute", "shard", "shard_map", "timeline",
-    "with_sharding_constraint", "world",
+    "CheckpointError", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError",
+    "LaunchError", "Mesh", "PartitionSpec", "RankError", "Sharded", "WorkerDied", "default_sharding",
+    "explain_sharding", "farm", "farm_iter", "gather", "launch", "load_checkpoint", "local", "make_mesh", "pmap",
+    "read_array", "redistribute", "save_checkpoint", "shard", "shard_map", "timeline", "with_sharding_constraint",
+    "world", "write_array",
 ]  # fmt: skip
 
 early_abort.install_early_abort()
