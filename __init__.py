@@ -89,7 +89,8 @@ from .devices import (
 )  # fmt: skip
 from .parallel import (
     CheckpointError as CheckpointError, load_checkpoint as load_checkpoint, read_array as read_array,
-    save_checkpoint as save_checkpoint, write_array as write_array,
+    Schedule as Schedule, pipeline as pipeline, pipeline_schedule as pipeline_schedule, save_checkpoint as save_checkpoint,
+    write_array as write_array,
     CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
     CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, LaunchError as LaunchError, Mesh as Mesh,
     PartitionSpec as PartitionSpec, RankError as RankError, Sharded as Sharded, WorkerDied as WorkerDied, farm as farm,

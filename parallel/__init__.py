@@ -11,6 +11,7 @@ from .files import CheckpointError, load_checkpoint, read_array, save_checkpoint
 from .launching.calls import launch
 from .launching.errors import LaunchError
 from .mesh import Mesh, make_mesh
+from .pipeline import Schedule, pipeline, pipeline_schedule
 from .pmap import pmap
 from .shard_map import shard_map
 from .sharded import (
@@ -20,10 +21,10 @@ from .timeline import timeline
 
 __all__ = [
     "CheckpointError", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError",
-    "LaunchError", "Mesh", "PartitionSpec", "RankError", "Sharded", "WorkerDied", "default_sharding",
-    "explain_sharding", "farm", "farm_iter", "gather", "launch", "load_checkpoint", "local", "make_mesh", "pmap",
-    "read_array", "redistribute", "save_checkpoint", "shard", "shard_map", "timeline", "with_sharding_constraint",
-    "world", "write_array",
+    "LaunchError", "Mesh", "PartitionSpec", "RankError", "Schedule", "Sharded", "WorkerDied", "default_sharding",
+    "explain_sharding", "farm", "farm_iter", "gather", "launch", "load_checkpoint", "local", "make_mesh", "pipeline",
+    "pipeline_schedule", "pmap", "read_array", "redistribute", "save_checkpoint", "shard", "shard_map", "timeline",
+    "with_sharding_constraint", "world", "write_array",
 ]  # fmt: skip
 
 early_abort.install_early_abort()
