@@ -11,6 +11,8 @@ import numpy as np
 
 from ..dispatch import CUDA, HostArray, isa, lazy_libraries, register_device_of
 from ..dsl.array_libraries import creator, host_copy
+from .carriage import carriage_of
+from .cuda_carriage import cuda_carriage
 from .cuda_codegen import install_call
 from .device import Device, place, register_devices
 from .kernels import common_kernels, install_kernels, operand, unordered_writes
@@ -44,6 +46,7 @@ def install():
     creator.generic.add(lambda x: Creator(x.device.id), (cupy.ndarray,))
     creator.generic.add(lambda device: Creator(device.id), (cupy.cuda.Device,))  # `zeros(3, device=x.device)`
     host_copy.generic.add(lambda x: x.get(), (cupy.ndarray,))
+    carriage_of.generic.add(lambda x: cuda_carriage(cupy, x.device.id), (cupy.ndarray,))
     arrays = operand(cupy.ndarray)
     install_kernels(cupy, arrays, exceptions, kind=CUDA, around=functools.partial(on_its_device, cupy))
     install_call(arrays)

@@ -18,6 +18,7 @@ from .abort import AbortHooks
 from .board import Board
 from .buffers import carrier, host_array, private_copy, reduction
 from .errors import CollectiveError, CollectiveMismatch, CollectiveTimeout, RankError
+from .gpu import of_any_array
 from .group import KEY_BITS
 from .guard import Guard, setting
 from .memory import keep_freed_memory
@@ -34,7 +35,9 @@ class Communicator:
 
     Every method is a collective: all its ranks call it, in the same order. Arrays are numeric NumPy arrays (or what
     np.asarray makes of the argument) of any order and byte order, 0-d and empty ones included. They stay as they are, and no
-    other thread may write to them meanwhile; results are fresh arrays. `label` is text that must be the same on all ranks and
+    other thread may write to them meanwhile; results are fresh arrays. Arrays of another library (CuPy, PyTorch, JAX, the array
+    API standard's) come back as such, where they lay; those of a GPU go by NCCL, or by an MPI library that reads its memory,
+    where all ranks have that, else by the host. `label` is text that must be the same on all ranks and
     appears in errors; with POLYAD_COLLECTIVE_CHECK=strict a collective without one must be called from the same line of the
     program.
 
@@ -88,6 +91,7 @@ class Communicator:
         link = self._link.run(Signature("split", label=name), self._link.split, color, key, name)
         return None if link is None else _parts.setdefault(link, Communicator(link))
 
+    @of_any_array
     def allreduce(self, x, op="sum", *, label="", agreed=False):
         """The sum, product, maximum or minimum over the ranks of `x`, elementwise; shape of `x`, bitwise equal on all ranks.
 
@@ -108,11 +112,13 @@ class Communicator:
         self._link.run(signature, self._link.reduce, travelling, how.mpi)
         return how.decode(travelling)
 
+    @of_any_array
     def allgather(self, x, *, label=""):
         """Every rank's `x` stacked in the order of the ranks: shape (size, *x.shape), dtype of `x`."""
         a = host_array(x, "allgather")
         return self._gathered(a, Signature("allgather", a.shape, a.dtype, label=label))
 
+    @of_any_array
     def allgatherv(self, x, *, label="", lengths=None, agreed=False):
         """Every rank's `x` joined along axis 0, where the lengths may differ; the other axes must be equal.
 
@@ -129,6 +135,7 @@ class Communicator:
         signature = Signature("allgatherv", (-1, *a.shape[1:]), a.dtype, label=label, agreed=agreed)
         return self._link.run(signature, self._link.gather_blocks, carrier(block), lengths).view(a.dtype)
 
+    @of_any_array
     def bcast(self, x, root=0, *, label=""):
         """The root's `x` on every rank; shape and dtype must be equal on all ranks.
 
@@ -140,6 +147,7 @@ class Communicator:
         self._link.run(signature, self._link.broadcast, carrier(result), root)
         return result
 
+    @of_any_array
     def alltoall(self, x, *, label=""):
         """Block r of `x` goes to rank r: result[r] is rank r's x[own rank]; shape and dtype of `x`.
 
@@ -151,6 +159,7 @@ class Communicator:
         self._link.run(signature, self._link.transpose, carrier(sent), carrier(received))
         return received
 
+    @of_any_array
     def reduce_scatter(self, x, *, label=""):
         """The sum over the ranks of x[own rank]: shape x.shape[1:], dtype of np.sum.
 
@@ -164,6 +173,7 @@ class Communicator:
         self._link.run(signature, self._link.reduce_scatter, sent, received)
         return how.decode(received)
 
+    @of_any_array
     def exchange(self, x, source, dest, *, label=""):
         """Send `x` to rank `dest` and return what rank `source` sent: zeros when `source` is None.
 
@@ -193,6 +203,7 @@ class Communicator:
         self._link.run(signature, self._link.swap, _carriers(sent), _carriers(received))
         return received
 
+    @of_any_array
     def reduce_scatterv(self, x, lengths, *, label="", agreed=False):
         """This rank's rows of the sum over the ranks of x, along axis 0; dtype of np.sum.
 

@@ -6,10 +6,15 @@ MPICH's launcher it has, by which a rank of another job, started from within thi
 """
 
 import os
+import re
 
 from .rank_process import MARK, connection
 
 _imported_by = os.getpid()
+_OF_ANOTHER_JOB = re.compile(
+    r"PMI_|PMIX_(?!MCA_)|HYDI_|MPI_LOCAL|POLYAD_RUN|POLYAD_RANK_PROCESS|PRTE_(?!MCA_)|OMPI_(?!MCA_|ALLOW_)"
+)
+_OF_A_RANK = ("OMPI_MCA_num_procs", "OMPI_MCA_initial_wdir", "OMPI_MCA_cpu_type", "OMPI_MCA_PREFIXES")
 
 
 def mark():
@@ -25,3 +30,9 @@ def is_child():
         return True
     process, _, its = os.environ.get(MARK, "").partition(" ")
     return process not in ("", str(os.getpid())) and its == its_own
+
+
+def without_a_job():
+    """The variables of this process without what the launcher of a job has put there."""
+    here = os.environ
+    return {name: here[name] for name in here if not _OF_ANOTHER_JOB.match(name) and name not in _OF_A_RANK}

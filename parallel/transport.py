@@ -104,7 +104,8 @@ class MPILink:
         guard = group.guard
         self._MPI, self._comm, self._group, self._guard = MPI, comm, group, guard
         self.name, self.ranks, self.on_node = group.name, group.ranks, guard.board.ranks
-        self._wait, self.checked, self.strict = guard.wait, guard.check, guard.strict
+        self.wait = self._wait = guard.wait
+        self.checked, self.strict = guard.check, guard.strict
         self.run, self.compare, self.gather_bytes = group.run, group.compare, group.gather_bytes
         self.distinct, self.broadcast_bytes = group.distinct, group.broadcast_bytes
         self.map_under_way = guard.owners.map_under_way

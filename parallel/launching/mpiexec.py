@@ -11,15 +11,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from ..launched_process import without_a_job
 from ..mpi_library import ask_library
 from .errors import LaunchError
 
 HYDRA, OPEN_MPI, SRUN, NO_LAUNCHER = "hydra", "Open MPI", "srun", "none"
 _NAMES = ("mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun")
-_OF_ANOTHER_JOB = re.compile(
-    r"PMI_|PMIX_(?!MCA_)|HYDI_|MPI_LOCAL|POLYAD_RUN|POLYAD_RANK_PROCESS|PRTE_(?!MCA_)|OMPI_(?!MCA_|ALLOW_)"
-)
-_OF_A_RANK = ("OMPI_MCA_num_procs", "OMPI_MCA_initial_wdir", "OMPI_MCA_cpu_type", "OMPI_MCA_PREFIXES")
 
 
 class Launcher(NamedTuple):
@@ -91,8 +88,7 @@ def kind_of_program(program):
 
 def environment(launcher, extra=()):
     """The variables for it: those of this process without what a launcher left there, and what it needs to be told."""
-    here = os.environ
-    made = {name: here[name] for name in here if not _OF_ANOTHER_JOB.match(name) and name not in _OF_A_RANK}
+    made = without_a_job()
     if launcher.kind == OPEN_MPI:
         for name, value in _open_mpi_settings().items():
             made.setdefault(name, value)

@@ -301,7 +301,7 @@ def test_one():
 def test_two():
     assert w.allreduce(1.0, label="two") == w.size
 '''
-own = Path(tempfile.mkdtemp())
+own = Path(tempfile.mkdtemp(dir=Path(__file__).parent))
 (own / tests).write_text(text)
 sys.exit(pytest.main([str(own / tests), "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(own)]))
 """
