@@ -88,15 +88,15 @@ from .devices import (
     register_devices as register_devices, synchronize as synchronize, to_device as to_device,
 )  # fmt: skip
 from .parallel import (
-    CheckpointError as CheckpointError, load_checkpoint as load_checkpoint, read_array as read_array,
-    Schedule as Schedule, pipeline as pipeline, pipeline_schedule as pipeline_schedule, save_checkpoint as save_checkpoint,
-    write_array as write_array,
-    CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
+    CheckpointError as CheckpointError, CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
     CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, LaunchError as LaunchError, Mesh as Mesh,
-    PartitionSpec as PartitionSpec, RankError as RankError, Sharded as Sharded, WorkerDied as WorkerDied, farm as farm,
-    default_sharding as default_sharding, explain_sharding as explain_sharding, farm_iter as farm_iter, gather as gather,
-    local as local, redistribute as redistribute, shard as shard, with_sharding_constraint as with_sharding_constraint,
-    launch as launch, make_mesh as make_mesh, pmap as pmap, shard_map as shard_map, timeline as timeline, world as world,
+    PartitionSpec as PartitionSpec, RankError as RankError, Schedule as Schedule, Sharded as Sharded,
+    WorkerDied as WorkerDied, data_parallel as data_parallel, default_sharding as default_sharding,
+    explain_sharding as explain_sharding, farm as farm, farm_iter as farm_iter, gather as gather, launch as launch,
+    load_checkpoint as load_checkpoint, local as local, make_mesh as make_mesh, pipeline as pipeline,
+    pipeline_schedule as pipeline_schedule, pmap as pmap, read_array as read_array, redistribute as redistribute,
+    save_checkpoint as save_checkpoint, shard as shard, shard_map as shard_map, timeline as timeline,
+    with_sharding_constraint as with_sharding_constraint, world as world, write_array as write_array,
 )  # fmt: skip
 from .parallel.launching.notebook import load_ipython_extension as load_ipython_extension  # for %load_ext polyad
 

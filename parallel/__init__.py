@@ -18,13 +18,14 @@ from .sharded import (
     PartitionSpec, Sharded, default_sharding, explain_sharding, gather, local, redistribute, shard, with_sharding_constraint,
 )  # fmt: skip
 from .timeline import timeline
+from .training import data_parallel
 
 __all__ = [
     "CheckpointError", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError",
-    "LaunchError", "Mesh", "PartitionSpec", "RankError", "Schedule", "Sharded", "WorkerDied", "default_sharding",
-    "explain_sharding", "farm", "farm_iter", "gather", "launch", "load_checkpoint", "local", "make_mesh", "pipeline",
-    "pipeline_schedule", "pmap", "read_array", "redistribute", "save_checkpoint", "shard", "shard_map", "timeline",
-    "with_sharding_constraint", "world", "write_array",
+    "LaunchError", "Mesh", "PartitionSpec", "RankError", "Schedule", "Sharded", "WorkerDied", "data_parallel",
+    "default_sharding", "explain_sharding", "farm", "farm_iter", "gather", "launch", "load_checkpoint", "local",
+    "make_mesh", "pipeline", "pipeline_schedule", "pmap", "read_array", "redistribute", "save_checkpoint", "shard",
+    "shard_map", "timeline", "with_sharding_constraint", "world", "write_array",
 ]  # fmt: skip
 
 early_abort.install_early_abort()

@@ -113,6 +113,16 @@ class Communicator:
         return how.decode(travelling)
 
     @of_any_array
+    def begin_sum(self, x):
+        """Begin the sum over the ranks of an array of floating or complex numbers, which may be written over, and go on: what
+        this returns has `test()`, which has MPI move on and says whether it is done, and `wait()`, which gives the sum.
+
+        All ranks begin sums of arrays of one shape and dtype in the same order, which is not compared: nothing is sent for
+        that. Errors of `wait`: CollectiveTimeout when a rank does not come.
+        """
+        signature = Signature("begin_sum", x.shape, x.dtype, "sum", agreed=True)
+        return SumUnderWay(self._link, signature, self._link.run(signature, self._link.begin_reduce, x, "SUM"), x)
+
     def allgather(self, x, *, label=""):
         """Every rank's `x` stacked in the order of the ranks: shape (size, *x.shape), dtype of `x`."""
         a = host_array(x, "allgather")
@@ -279,6 +289,22 @@ class Communicator:
         if not 0 <= number < self.size:
             raise ValueError(f"{what} is rank {number}, but the ranks are 0 … {self.size - 1}")
         return number
+
+
+class SumUnderWay:
+    """A sum over the ranks that has begun; see `Communicator.begin_sum`."""
+
+    def __init__(self, link, signature, requests, result):
+        self._link, self._signature, self._requests, self._result = link, signature, requests, result
+
+    def test(self):
+        """Return whether it is done."""
+        return all([request.Test() for request in self._requests])
+
+    def wait(self):
+        """The sum, once it is done."""
+        self._link.run(self._signature, self._link.wait, *self._requests)
+        return self._result
 
 
 def _digest(payload):

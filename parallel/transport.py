@@ -46,6 +46,13 @@ class OneProcess:
         """`received` becomes the reduction of all ranks' `sent`."""
         received[...] = sent
 
+    def begin_reduce(self, a, mpi):
+        """As `reduce`; the requests."""
+        return []
+
+    def wait(self, *requests):
+        """Wait for these requests."""
+
     def gather(self, table):
         """In place: `table[r]` becomes rank r's `table[r]`."""
 
@@ -145,6 +152,9 @@ class MPILink:
     def reduce(self, a, mpi):
         for (piece,) in pieces(a):
             self._wait(self._comm.Iallreduce(self._MPI.IN_PLACE, piece, op=getattr(self._MPI, mpi)))
+
+    def begin_reduce(self, a, mpi):
+        return [self._comm.Iallreduce(self._MPI.IN_PLACE, piece, op=getattr(self._MPI, mpi)) for (piece,) in pieces(a)]
 
     def reduce_into(self, sent, received, mpi):
         for piece, result in pieces(sent, received):
