@@ -94,9 +94,10 @@ from .parallel import (
     WorkerDied as WorkerDied, data_parallel as data_parallel, default_sharding as default_sharding,
     explain_sharding as explain_sharding, farm as farm, farm_iter as farm_iter, gather as gather, launch as launch,
     load_checkpoint as load_checkpoint, local as local, make_mesh as make_mesh, pipeline as pipeline,
-    pipeline_schedule as pipeline_schedule, pmap as pmap, read_array as read_array, redistribute as redistribute,
-    save_checkpoint as save_checkpoint, shard as shard, shard_map as shard_map, timeline as timeline,
-    with_sharding_constraint as with_sharding_constraint, world as world, write_array as write_array,
+    pipeline_schedule as pipeline_schedule, pmap as pmap, progress as progress, read_array as read_array,
+    redistribute as redistribute, save_checkpoint as save_checkpoint, shard as shard, shard_map as shard_map,
+    timeline as timeline, with_sharding_constraint as with_sharding_constraint, world as world,
+    write_array as write_array,
 )  # fmt: skip
 from .parallel.launching.notebook import load_ipython_extension as load_ipython_extension  # for %load_ext polyad
 

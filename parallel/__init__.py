@@ -13,6 +13,7 @@ from .launching.errors import LaunchError
 from .mesh import Mesh, make_mesh
 from .pipeline import Schedule, pipeline, pipeline_schedule
 from .pmap import pmap
+from .progress import progress
 from .shard_map import shard_map
 from .sharded import (
     PartitionSpec, Sharded, default_sharding, explain_sharding, gather, local, redistribute, shard, with_sharding_constraint,
@@ -24,8 +25,8 @@ __all__ = [
     "CheckpointError", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError",
     "LaunchError", "Mesh", "PartitionSpec", "RankError", "Schedule", "Sharded", "WorkerDied", "data_parallel",
     "default_sharding", "explain_sharding", "farm", "farm_iter", "gather", "launch", "load_checkpoint", "local",
-    "make_mesh", "pipeline", "pipeline_schedule", "pmap", "read_array", "redistribute", "save_checkpoint", "shard",
-    "shard_map", "timeline", "with_sharding_constraint", "world", "write_array",
+    "make_mesh", "pipeline", "pipeline_schedule", "pmap", "progress", "read_array", "redistribute", "save_checkpoint",
+    "shard", "shard_map", "timeline", "with_sharding_constraint", "world", "write_array",
 ]  # fmt: skip
 
 early_abort.install_early_abort()

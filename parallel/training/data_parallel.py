@@ -34,8 +34,8 @@ def data_parallel(
     compared at the first call. batch: the examples of this rank, along axis 0; the ranks may have different numbers of them.
     weight: how much those of this rank count, by default their number, so that the result is that of one batch of all examples.
     value and gradients are equal on all ranks, bit for bit. Gradients are sent in buckets while the walk back goes on, and a
-    parameter that the loss of some rank does not depend on counts as zero there. Two small messages beside them. With one rank
-    it is value_and_grad. Raises CollectiveError, on all ranks, for parameters that differ; ShapeError without examples to
+    parameter that the loss of some rank does not depend on counts as zero there. Two small messages beside them. The loss is
+    that of the own examples: it has no collectives over these ranks. With one rank it is value_and_grad. Raises CollectiveError, on all ranks, for parameters that differ; ShapeError without examples to
     count.
 
     >>> import numpy as np, polyad as pa
@@ -52,7 +52,7 @@ def data_parallel(
         weight = _examples(batch) if weight is None else float(weight)
         if comm.size == 1:
             return value_and_grad(loss, has_aux=has_aux)(params, *batch)
-        comm = comm.split(0, comm.rank, name="gradients")  # its own, so that the loss may have collectives too
+        comm = comm.split(0, comm.rank, name="gradients")  # its own, apart from what goes on over other axes of a mesh
         leaves, structure = tree.flatten(params)
         forms = tuple([(tuple(shape_of(x)), str(dtype_of(x))) for x in leaves])
         if (forms, comm) not in made:
