@@ -21,7 +21,7 @@ def placed_tree(x, where, what):
     """A tree with each array where an entry of `where` says: a tree whose upper part is that of x, or one for all; None leaves
     an array where it is. what: for messages. Raises StructureError for one that does not fit."""
     leaves, structure = tree.flatten(x, is_container)
-    places = tree.broadcast_prefix(tuple(where) if isinstance(where, list) else where, x, what, is_container)
+    places = tree.broadcast_prefix(tuple(where) if type(where) is list and type(x) is tuple else where, x, what, is_container)
     return tree.unflatten(
         structure, [leaf if place is None else placed(leaf, place) for leaf, place in zip(leaves, places, strict=True)]
     )

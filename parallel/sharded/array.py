@@ -145,7 +145,7 @@ def shard(x: Any, spec: Any = None, mesh: Any = None) -> Any:
         first = PartitionSpec(mesh.axis_names[0])
         specs = [first if shape_of(leaf) else PartitionSpec() for leaf in leaves]
     else:
-        specs = tree.broadcast_prefix(tuple(spec) if isinstance(spec, list) else spec, x, "shard: spec", is_container)
+        specs = tree.broadcast_prefix(spec, x, "shard: spec", is_container)
     return tree.unflatten(structure, [_shard(leaf, each, mesh) for leaf, each in zip(leaves, specs, strict=True)])
 
 

@@ -34,9 +34,9 @@ def data_parallel(
     compared at the first call. batch: the examples of this rank, along axis 0; the ranks may have different numbers of them.
     weight: how much those of this rank count, by default their number, so that the result is that of one batch of all examples.
     value and gradients are equal on all ranks, bit for bit. Gradients are sent in buckets while the walk back goes on, and a
-    parameter that the loss of some rank does not depend on counts as zero there. Two small messages beside them. The loss is
-    that of the own examples: it has no collectives over these ranks. With one rank it is value_and_grad. Raises CollectiveError, on all ranks, for parameters that differ; ShapeError without examples to
-    count.
+    parameter that the loss of some rank does not depend on counts as zero there. Two small messages go beside them. The loss is
+    that of the own examples: it has no collectives over these ranks. With one rank it is value_and_grad. Raises
+    CollectiveError, on all ranks, for parameters that differ; ShapeError without examples to count.
 
     >>> import numpy as np, polyad as pa
     >>> step = pa.data_parallel(lambda w, x, y: pa.mean((x @ w - y) ** 2))
