@@ -112,7 +112,6 @@ class Communicator:
         self._link.run(signature, self._link.reduce, travelling, how.mpi)
         return how.decode(travelling)
 
-    @of_any_array
     def begin_sum(self, x):
         """Begin the sum over the ranks of an array of floating or complex numbers, which may be written over, and go on: what
         this returns has `test()`, which has MPI move on and says whether it is done, and `wait()`, which gives the sum.
@@ -123,6 +122,7 @@ class Communicator:
         signature = Signature("begin_sum", x.shape, x.dtype, "sum", agreed=True)
         return SumUnderWay(self._link, signature, self._link.run(signature, self._link.begin_reduce, x, "SUM"), x)
 
+    @of_any_array
     def allgather(self, x, *, label=""):
         """Every rank's `x` stacked in the order of the ranks: shape (size, *x.shape), dtype of `x`."""
         a = host_array(x, "allgather")
@@ -337,7 +337,8 @@ def world() -> Any:
     ends the job. POLYAD_END_DEADLINE: seconds after the first rank's end (none by default: a rank may compute on as long as
     it likes) after which a rank that does not end, stuck, in a thread that is no daemon or in a call of MPI that no other
     makes, ends the job with status 1 and its name. POLYAD_COLLECTIVE_CHECK: 1, 0 (the ranks compare nothing) or strict (also
-    the line that calls a collective without a label, and what mapped functions read). A rank that leaves by os._exit runs
+    the line that calls a collective without a label, and what mapped functions read). POLYAD_GPU_MPI: 1 or 0 for an MPI library
+    that reads the memory of GPUs or does not, which is tried once where it is not said. A rank that leaves by os._exit runs
     none of this: with MPICH on two ranks the job may then end with status 0.
     """
     global _world
