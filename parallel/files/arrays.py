@@ -102,7 +102,8 @@ def imported(name, path):
     try:
         return __import__(name)
     except ImportError as error:
-        raise ImportError(f"{path} is read and written by {name}, which is not installed: pip install {name}") from error
+        package = name.partition(".")[0]
+        raise ImportError(f"{path} is read and written by {package}, which is not installed: pip install {package}") from error
 
 
 def named(dataset, path):
