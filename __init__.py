@@ -90,14 +90,14 @@ from .devices import (
 from .parallel import (
     CheckpointError as CheckpointError, CollectiveError as CollectiveError, CollectiveMismatch as CollectiveMismatch,
     CollectiveTimeout as CollectiveTimeout, FarmError as FarmError, LaunchError as LaunchError, Mesh as Mesh,
-    PartitionSpec as PartitionSpec, RankError as RankError, Schedule as Schedule, Sharded as Sharded,
+    PartitionSpec as PartitionSpec, RankError as RankError, Request as Request, Schedule as Schedule, Sharded as Sharded,
     WorkerDied as WorkerDied, data_parallel as data_parallel, default_sharding as default_sharding,
-    explain_sharding as explain_sharding, farm as farm, farm_iter as farm_iter, gather as gather, launch as launch,
-    load_checkpoint as load_checkpoint, local as local, make_mesh as make_mesh, pipeline as pipeline,
-    pipeline_schedule as pipeline_schedule, pmap as pmap, progress as progress, read_array as read_array,
-    redistribute as redistribute, save_checkpoint as save_checkpoint, shard as shard, shard_map as shard_map,
-    timeline as timeline, with_sharding_constraint as with_sharding_constraint, world as world,
-    write_array as write_array,
+    explain_sharding as explain_sharding, farm as farm, farm_iter as farm_iter, gather as gather, irecv as irecv,
+    isend as isend, launch as launch, load_checkpoint as load_checkpoint, local as local, make_mesh as make_mesh,
+    pipeline as pipeline, pipeline_schedule as pipeline_schedule, pmap as pmap, progress as progress,
+    read_array as read_array, recv as recv, redistribute as redistribute, save_checkpoint as save_checkpoint,
+    send as send, sendrecv as sendrecv, shard as shard, shard_map as shard_map, timeline as timeline,
+    with_sharding_constraint as with_sharding_constraint, world as world, write_array as write_array,
 )  # fmt: skip
 from .parallel.launching.notebook import load_ipython_extension as load_ipython_extension  # for %load_ext polyad
 

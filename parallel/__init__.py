@@ -12,6 +12,7 @@ from .launching.calls import launch
 from .launching.errors import LaunchError
 from .mesh import Mesh, make_mesh
 from .pipeline import Schedule, pipeline, pipeline_schedule
+from .messages.calls import Request, irecv, isend, recv, send, sendrecv
 from .pmap import pmap
 from .progress import progress
 from .shard_map import shard_map
@@ -23,10 +24,11 @@ from .training import data_parallel
 
 __all__ = [
     "CheckpointError", "CollectiveError", "CollectiveMismatch", "CollectiveTimeout", "Communicator", "FarmError",
-    "LaunchError", "Mesh", "PartitionSpec", "RankError", "Schedule", "Sharded", "WorkerDied", "data_parallel",
-    "default_sharding", "explain_sharding", "farm", "farm_iter", "gather", "launch", "load_checkpoint", "local",
-    "make_mesh", "pipeline", "pipeline_schedule", "pmap", "progress", "read_array", "redistribute", "save_checkpoint",
-    "shard", "shard_map", "timeline", "with_sharding_constraint", "world", "write_array",
+    "LaunchError", "Mesh", "PartitionSpec", "RankError", "Request", "Schedule", "Sharded", "WorkerDied", "data_parallel",
+    "default_sharding", "explain_sharding", "farm", "farm_iter", "gather", "irecv", "isend", "launch", "load_checkpoint",
+    "local", "make_mesh", "pipeline", "pipeline_schedule", "pmap", "progress", "read_array", "recv", "redistribute",
+    "save_checkpoint", "send", "sendrecv", "shard", "shard_map", "timeline", "with_sharding_constraint", "world",
+    "write_array",
 ]  # fmt: skip
 
 early_abort.install_early_abort()

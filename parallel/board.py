@@ -11,7 +11,7 @@ RECORD_BYTES = 512
 _HEAD = struct.Struct("=Bdqqq")  # state, time of the last change, group, number of the collective, length of the text
 _STATE = struct.Struct("=Bd")
 
-STARTED, INSIDE, LEFT, FINISHED, RAISED, REPORTED = range(6)
+STARTED, INSIDE, LEFT, FINISHED, RAISED, REPORTED, WAITING = range(7)
 _WORDS = {
     STARTED: "has started, made no collective yet,",
     INSIDE: "waits in",
@@ -19,6 +19,7 @@ _WORDS = {
     FINISHED: "has finished its program",
     RAISED: "has raised",
     REPORTED: "has raised",
+    WAITING: "waits for a message,",
 }
 
 
@@ -73,6 +74,16 @@ class Board:
         """Change the state alone: the text stays that of the last collective."""
         _STATE.pack_into(self._row, 0, state, time.time())
 
+    def waiting(self, text):
+        """Say that this rank waits for a message, `text`; the function that says again what was said before."""
+        before = bytes(self._row)
+        self.post(WAITING, text.encode())
+
+        def done():
+            self._row[:] = before
+
+        return done
+
     def read(self, rank):
         """Return the Row of `rank`, or None when it is not readable."""
         row = self._rows.get(rank)
@@ -91,7 +102,7 @@ class Board:
         words = _WORDS.get(state, "is in an unknown state,")
         if state in (INSIDE, LEFT):
             words += f" collective {number}{text},"
-        elif state in (RAISED, REPORTED):
+        elif state in (RAISED, REPORTED, WAITING):
             words += f" {text},"
         elif state == FINISHED:
             words += text

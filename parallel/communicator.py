@@ -64,6 +64,10 @@ class Communicator:
         """The numbers that its ranks have in `world()`, in its own order; messages name them by these."""
         return tuple(self._link.ranks)
 
+    def wire(self):
+        """Return how messages from one rank to another travel (wire.py)."""
+        return self._link.wire()
+
     def __repr__(self):
         of = f" of {self._link.name}" if self._link.name else ""
         return f"Communicator(rank {self._link.rank} of {self.size}{of}, {self.library})"

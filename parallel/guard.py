@@ -62,6 +62,7 @@ class Guard:
         self.told, self.ending = "", ""  # what a comparison is about; how the program has come to its end, if that is known
         self._limit, self._now, self._pending = self.deadline, END, ()
         self.everyone = self._where = Group(self, MPI, control, range(self.size))
+        self.ends: list = []  # each is called at the end, with False, and with True once all ranks have come to theirs
         self.groups, self.links = [self.everyone], {}  # links: of the parts, by their ranks and names
         settings, least = zlib.crc32(repr((check, self.deadline, self.end_deadline)).encode()), np.zeros(2, np.int64)
         control.Allreduce(np.array([settings, -settings]), least, op=MPI.MIN)
@@ -122,6 +123,8 @@ class Guard:
         try:
             if self.unusable:
                 raise CollectiveError(f"the job has failed: {self.unusable}")
+            for check in self.ends:
+                check(False)
             self._begin(self.everyone, END)
             for group in self.groups:
                 group.enter(END)
@@ -134,6 +137,8 @@ class Guard:
             self._limit = self.deadline
             for self._where in end.unequal:
                 self._where.require_equal(END)
+            for check in self.ends:
+                check(True)
             self.unusable = "the program has ended"
         finally:
             self._busy = False

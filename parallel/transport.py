@@ -13,6 +13,7 @@ from .group import Group, Word
 from .pairs import require_pairs
 from .pieces import as_table, columns, exceeds, parts_of_blocks, pieces
 from .signature import listed
+from .wire import LocalWire, MPIWire
 
 
 class OneProcess:
@@ -27,6 +28,10 @@ class OneProcess:
     def split(self, color, key, name):
         """The link among the ranks that give this color, in the order of their keys; None for one that gives None."""
         return None if color is None else self
+
+    def wire(self):
+        """Return how messages from one rank to another travel."""
+        return LocalWire()
 
     def run(self, signature, move, *args):
         return move(*args)
@@ -118,6 +123,9 @@ class MPILink:
         self.map_under_way = guard.owners.map_under_way
         self.require_outside_of_maps = guard.owners.require_outside_of_maps
         self._splits = []  # pairs: what this rank has said in a split, and the link that it got
+
+    def wire(self):
+        return MPIWire(self._MPI, self._comm, self._group, self._guard)
 
     def split(self, color, key, name):
         """The link among the ranks that give this color, in the order of their keys; None for one that gives None.
@@ -221,7 +229,7 @@ class MPILink:
     def swap(self, sent, received):
         here = self.rank
         each = lambda arrays: [(rank, piece) for rank, x in arrays.items() if rank != here for (piece,) in pieces(x)]
-        requests = [self._comm.Irecv(x, source=rank) for rank, x in each(received)]
+        requests = [self._comm.Irecv(x, source=rank, tag=0) for rank, x in each(received)]
         requests += [self._comm.Isend(x, dest=rank) for rank, x in each(sent)]
         if here in received:
             received[here][...] = sent[here]
@@ -233,7 +241,7 @@ class MPILink:
         null = self._MPI.PROC_NULL
         for piece, result in pieces(sent, received):
             self._wait(
-                self._comm.Irecv(result, source=null if source is None else source),
+                self._comm.Irecv(result, source=null if source is None else source, tag=0),
                 self._comm.Isend(piece, dest=null if dest is None else dest),
             )
 

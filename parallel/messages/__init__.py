@@ -1,0 +1,1 @@
+"""Messages from one rank to another, with derivatives, blocking or not."""
