@@ -11,7 +11,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
-PARALLEL = {"01_digits.py", "09_one_script_many_ranks.py"}  # those with a test of their own below
+OVER_RANKS = ("10_parallel_training.py", "11_gradients_through_communication.py")  # they compare with one process themselves
+PARALLEL = {"01_digits.py", "09_one_script_many_ranks.py", *OVER_RANKS}  # those with a test of their own below
 
 
 ALONE = [path for path in sorted(TUTORIALS.glob("[0-9]*.py")) if path.name not in PARALLEL]
@@ -41,3 +42,11 @@ def test_heat_is_the_same_on_any_number_of_processes(mpirun, tmp_path):
     told = [re.search(r"heat in the corner: .*", mpirun(script, n, timeout=120).stdout)[0] for n in (1, 2, 4)]
     assert len(set(told)) == 1, told
     assert script.with_suffix(".png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", OVER_RANKS)
+def test_many_ranks_give_the_numbers_of_one(mpirun, tmp_path, name):
+    script = Path(shutil.copy(TUTORIALS / name, tmp_path))
+    for n in (1, 2, 3):
+        told = mpirun(script, n, timeout=120).stdout
+        assert "pipeline: the same" in told or "those of the whole sequence" in told, told

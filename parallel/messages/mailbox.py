@@ -111,6 +111,7 @@ class Incoming:
         self.arrays, start = [], 0
         for shape, dtype in zip(self.form.shapes, self.form.dtypes, strict=True):
             end = start + int(np.prod(shape)) * np.dtype(dtype).itemsize
+            assert self._data is not None  # it has come
             self.arrays.append(np.frombuffer(self._data[start:end], dtype).reshape(shape).copy())
             start = end
         return True

@@ -202,17 +202,17 @@ def form_of(value, what, kinds="fc"):
     for leaf in leaves:
         if dtype_of(leaf).kind not in kinds:
             raise StructureError(f"pipeline: {what} has {describe(leaf)}; only floating numbers go on, for their derivatives")
-    return tree.unflatten(structure, [Form(tuple(shape_of(leaf)), dtype_of(leaf).str) for leaf in leaves])
+    return tree.unflatten(structure, [LeafForm(tuple(shape_of(leaf)), dtype_of(leaf).str) for leaf in leaves])
 
 
-class Form:
+class LeafForm:
     """Shape and dtype of an array that travels."""
 
     def __init__(self, shape, dtype):
         self.shape, self.dtype = shape, dtype
 
     def __eq__(self, other):
-        return type(other) is Form and (self.shape, self.dtype) == (other.shape, other.dtype)
+        return type(other) is LeafForm and (self.shape, self.dtype) == (other.shape, other.dtype)
 
     def __repr__(self):
         return f"{np.dtype(self.dtype)}{list(self.shape)}"

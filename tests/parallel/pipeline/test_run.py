@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyad as pa
-from polyad.parallel.pipeline.run import Form, form_of, packed, size_of_message, unpacked
+from polyad.parallel.pipeline.run import LeafForm, form_of, packed, size_of_message, unpacked
 
 MODEL = """
 import numpy as np
@@ -116,4 +116,4 @@ def test_trees_as_bytes():
     assert size_of_message(form) == 24 + 0 + 32 + 4 == len(packed(value)) and repr(form["a"]) == "float64[3]"
     again = unpacked(packed(value), form)
     assert form_of(again, "a value") == form and again["b"][1][0, 1] == 1j and again["c"] == 2.0
-    assert Form((2,), "<f8") != Form((2,), "<f4")
+    assert LeafForm((2,), "<f8") != LeafForm((2,), "<f4")
