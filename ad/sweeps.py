@@ -67,12 +67,17 @@ def push(name, f, inputs, dxs, has_aux=False) -> Any:
     return values, apart(slopes, [t for ts in dxs for t in ts]), shape, aux
 
 
-def in_structure(structure, tangents, primals):
-    """Leaves' tangents or cotangents as a tree; containers keep their type if linear, with the primal's integer leaves."""
+def in_structure(structure, tangents, primals, dual=False):
+    """Leaves' tangents, or cotangents (dual), as a tree; linear containers keep their type, and the primal's integer leaves."""
     whole = tree.unflatten(structure, tangents)
     if structure is tree.LEAF or made_of_arrays(whole) or not any(map(is_container, tree.leaves(whole, is_container))):
         return whole
-    return as_tangent(tree.map(_with_statics, whole, tree.unflatten(structure, primals), is_leaf=is_container))
+    found = as_tangent(tree.map(_with_statics, whole, tree.unflatten(structure, primals), is_leaf=is_container))
+    return tree.map(_of_dual, found, is_leaf=is_container) if dual else found
+
+
+def _of_dual(c):
+    return c.as_cotangent() if is_container(c) else c
 
 
 def _with_statics(c, p):
@@ -189,7 +194,7 @@ class Pullback:
                 cts.append(NoTangent if ct is None else ct)
             else:
                 parts = [NoTangent if ct is None else ct for ct in itertools.islice(found, len(leaves))]
-                cts.append(in_structure(structure, parts, leaves))
+                cts.append(in_structure(structure, parts, leaves, dual=True))
         return tuple(cts)
 
 

@@ -53,6 +53,10 @@ class Container(Array):
         """The same array without structure, from operations on the leaves."""
         raise DensifyError(f"dense: {_no_dense_form(self)}")
 
+    def as_cotangent(self) -> Any:
+        """This container of cotangents as an array of the dual space, where that has another form than arrays of this type."""
+        return self
+
     def lanes(self, axis: int, take: Callable[[Any, int], Any]) -> Any:
         """This container with batch axis `axis` handed to `take(leaf, axis)`: what each lane of a `vmap` sees."""
         return rebuild(type(self), [take(getattr(self, name), axis) for name in self.leaves], self._statics())

@@ -79,6 +79,10 @@ class Sharded(Container):
             raise ValueError("np.asarray: a Sharded array cannot become an array without a copy; leave out copy=False")
         return np.asarray(self.dense(), dtype)
 
+    def as_cotangent(self) -> Any:
+        """Each addend of a partial sum has the cotangent of the sum: as an array that is the cotangent, whole on each rank."""
+        return made(self.block, self.layout.reduced(())) if self.layout.partial else self
+
     def lanes(self, axis, take):
         x = self if not self.layout.parts[axis] else moved_to(self, self.layout.cut(axis, ()), f"vmap{BY_ALL}")
         return made(take(x.block, axis), x.layout.without(axis))

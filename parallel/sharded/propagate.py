@@ -52,6 +52,7 @@ class Plan(NamedTuple):
     partial: tuple
     bytes: float
     others: tuple
+    results: dict  # layouts of results, by their letters and shapes
 
 
 class Arranged(NamedTuple):
@@ -65,19 +66,22 @@ class Arranged(NamedTuple):
     def result(self, block, letters, shape):
         """The Sharded array of which each rank has such a block. letters: of its axes. shape: of all of it; along an axis that
         is not cut the block's own may be left to it (None)."""
-        cuts, own = self.plan.cuts, shape_of(block)
-        shape = [n if k is None else k for n, k in zip(own, shape, strict=True)]
-        parts = [cuts[letter][0] if letter in cuts else () for letter in letters]
-        chunks = [cuts[letter][1] if letter in cuts else (n,) for letter, n in zip(letters, shape, strict=True)]
-        spec = PartitionSpec(*parts, partial=self.plan.partial)
-        return made(block, Layout(self.mesh, shape, spec, chunks))
+        shape = tuple([n if k is None else k for n, k in zip(shape_of(block), shape, strict=True)])
+        layout = self.plan.results.get((letters, shape))
+        if layout is None:
+            cuts = self.plan.cuts
+            parts = [cuts[letter][0] if letter in cuts else () for letter in letters]
+            chunks = [cuts[letter][1] if letter in cuts else (n,) for letter, n in zip(letters, shape, strict=True)]
+            layout = Layout(self.mesh, shape, PartitionSpec(*parts, partial=self.plan.partial), chunks)
+            self.plan.results[letters, shape] = layout
+        return made(block, layout)
 
 
 def arranged(name, pattern, arguments, shape=()):
     """The arguments of an operation, Sharded ones among them, as they lie where it moves the fewest bytes. Plain arrays and
     numbers are the same on all ranks. shape: of the result."""
     mesh = mesh_of(arguments, name)
-    given = tuple([x.layout if isinstance(x, Sharded) else Layout(mesh, shape_of(x)) for x in arguments])
+    given = tuple([x.layout if isinstance(x, Sharded) else whole_layout(mesh, tuple(shape_of(x))) for x in arguments])
     sizes = tuple([dtype_of(x).itemsize for x in arguments])
     plan = planned(pattern, given, sizes, tuple(shape), name)
     what = f"{name} of Sharded arrays"
@@ -94,6 +98,12 @@ def run(name, pattern, arguments, function, shape):
     """The Sharded result of an operation. function: what gives its block for blocks of the arguments. shape: of it."""
     there = arranged(name, pattern, arguments, shape)
     return there.result(function(*there.blocks), pattern.output, shape)
+
+
+@functools.lru_cache(1024)
+def whole_layout(mesh, shape):
+    """The layout of a plain array, which each rank has."""
+    return Layout(mesh, shape)
 
 
 @functools.lru_cache(4096)
@@ -170,7 +180,7 @@ def _plan(pattern, layouts, sizes, shape, letters, kept):
     if lost:  # what adding them up will cost
         elements = math.prod(shape) / math.prod([len(lengths) for _, lengths in cuts.values()])
         total += sum([2 * (1 - 1 / targets[0].along(part).size) * elements * max(sizes) for part in lost])
-    return Plan(tuple(targets), tuple(varying), cuts, partial, total, ())
+    return Plan(tuple(targets), tuple(varying), cuts, partial, total, (), {})
 
 
 def _chunks_of(letter, part, pattern, layouts):

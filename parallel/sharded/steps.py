@@ -1,5 +1,6 @@
 """From one layout to another: which steps lead there, how many bytes each rank gets in them, and taking them."""
 
+import functools
 import math
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -47,6 +48,7 @@ def shown_bytes(count):
     return f"{count:.1f} GiB"
 
 
+@functools.lru_cache(4096)
 def steps_between(layout, target, itemsize):
     """The Steps from one layout of an array to another, of the same shape and mesh."""
     found = []
@@ -81,7 +83,7 @@ def steps_between(layout, target, itemsize):
     for name in target.partial:
         if name not in now.partial:
             now = step("keep", now.reduced((*now.partial, name)), (name,))
-    return found
+    return tuple(found)
 
 
 def _elements(layout):

@@ -77,7 +77,12 @@ def test_several_ranks(mpirun):
         assert "the blocks of the ranks do not fit together" in str(error), str(error)
     else:
         raise AssertionError("blocks that do not fit")
-    silent, communicate = [], Communicator.same
+    p, c = pa.local(np.full(3, 1.0 + me), P(partial="ranks")), np.arange(3.0)  # addends: their cotangent is that of the sum
+    g = pa.grad(lambda p: pa.sum(pa.sin(p) * c))(p)
+    assert g.spec == P(None)
+    np.testing.assert_allclose(pa.gather(g), np.cos(n * (n + 1) / 2) * c)
+    h = pa.jvp(pa.grad(lambda p: pa.sum(pa.sin(p) * c)), (p,), (p,))[1]
+    np.testing.assert_allclose(pa.gather(h), -np.sin(n * (n + 1) / 2) * c * n * (n + 1) / 2)
     sent = []
     for name in ("same", "allgatherv", "allreduce", "swap", "bcast"):
         def noted(self, *args, name=name, method=getattr(Communicator, name), **more):
