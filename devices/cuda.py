@@ -46,7 +46,7 @@ def install():
     creator.generic.add(lambda x: Creator(x.device.id), (cupy.ndarray,))
     creator.generic.add(lambda device: Creator(device.id), (cupy.cuda.Device,))  # `zeros(3, device=x.device)`
     host_copy.generic.add(lambda x: x.get(), (cupy.ndarray,))
-    carriage_of.generic.add(lambda x: cuda_carriage(cupy, x.device.id), (cupy.ndarray,))
+    carriage_of.generic.add(lambda x: cuda_carriage(cupy, x.device.id), (cupy.ndarray,))  # type: ignore[arg-type]  a module can be hashed
     arrays = operand(cupy.ndarray)
     install_kernels(cupy, arrays, exceptions, kind=CUDA, around=functools.partial(on_its_device, cupy))
     install_call(arrays)
