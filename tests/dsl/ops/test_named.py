@@ -326,3 +326,16 @@ def test_no_tape_waits_for_the_cyclic_collector(f):
         assert not any(ref() is not None for ref in kept)
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("mapped", [pa.vmap, pa.pmap])
+def test_lanes_that_part_after_a_sum_has_run_under_jit(mapped):
+    """What ran before the parting is not run again with what only some lanes have."""
+
+    def f(x):
+        psum(x * x, "i")
+        return psum(2 * x if x > 0 else x, "i")
+
+    g = mapped(pa.jit(f), axis_name="i")
+    for _ in range(2):
+        equal(g(np.array([1.0, -2.0, 3.0])), np.array([6.0, 6.0, 6.0]))
