@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dispatch import MethodError, PolyadError, Remembered, StructureError, as_tangent, is_container, tree
+from ..dispatch import MethodError, PolyadError, Remembered, StructureError, as_tangent, is_container, require_whole, tree
 from ..dsl import reshape, vmap
 from ..dsl.arrays import Zeros
 from ..dsl.avals import dtype_of, shape_of
@@ -73,6 +73,7 @@ def by_columns(name, f, argnums, allow_int):
                 if result is None:
                     return None
                 values, slopes, shape, _ = result
+                require_whole(name, tree.unflatten(shape, values))
                 slopes = [tangent_of(v, t) for v, t in zip(values, slopes, strict=True)]
                 return [None if t is NoTangent else t for t in slopes]
 
@@ -120,6 +121,7 @@ def by_rows(name, f, argnums, allow_int):
 
 def jacobian_rows(pullback):
     """The Jacobian of one recorded evaluation by its one argument, row by row: a tree of the value of trees of the argument."""
+    require_whole(pullback.name, pullback.value())
     ((leaves, structure),) = pullback.inputs
 
     def row(value, index):
@@ -160,6 +162,7 @@ def _as_one_tree(name, f, args, kwargs, argnums, allow_int):
     """f as a function of one tree, the differentiated argument or the tuple of several; its leaves and structure."""
     function, positions, several = chosen(name, f, args, kwargs, argnums, allow_int)
     x = tuple([args[n] for n in positions]) if several else args[positions[0]]
+    require_whole(name, x)
     leaves, structure = tree.flatten(x)
     call = (lambda parts: function(*parts)) if several else function
     return call, as_inputs(name, argnums, leaves, x), structure

@@ -7,7 +7,7 @@ from . import tree
 from .callers import is_library
 from .call_watchers import step, stepping, unwatch, users_code, watch, watchers
 from .effects import Remembered, Replayed, effect_name, effects_are_kept
-from .containers import Container, Immutable, Tangent, array_type, as_tangent, batch_axis, densify, is_container
+from .containers import Container, Immutable, Tangent, array_type, as_tangent, batch_axis, densify, is_container, require_whole
 from .errors import (
     AmbiguousMethodError,
     AxisError,

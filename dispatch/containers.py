@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from . import tree
 from .arrays import Array
 from .callers import warn
-from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, type_name
+from .errors import DensifyError, DensifyWarning, RegistrationError, ShapeError, StructureError, type_name
 from .settings import Setting
 from .shapes_dtypes import shape_of
 from .type_tests import isa
@@ -40,6 +40,7 @@ class Container(Array):
     linear: bool = False
     structure_ndim: int = 0
     densifies = True
+    in_parts = False  # whether this process has only a part of the leaves, and others the rest
     always_zero = False
     declared = False
 
@@ -220,6 +221,16 @@ def _attribute_names(what: str, given: Any) -> tuple[str, ...]:
 def is_container(x):
     """Return whether x is a container: the unit at which trees of arrays are cut for mapping."""
     return isa(x, Container)
+
+
+def require_whole(name, value):
+    """Raise StructureError for a tree with containers of which this process has only a part."""
+    for x in tree.leaves(value, is_container):
+        if is_container(x) and x.in_parts:
+            raise StructureError(
+                f"{name}: {type_name(type(x))} of shape {list(x.shape)} lies in parts on several processes, and each would "
+                "count its own elements only; take the whole of it (polyad.gather), or use jvp, vjp or grad"
+            )
 
 
 def is_linear(x):

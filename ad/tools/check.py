@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...dispatch import Layer, LeakedLayerError, ShapeError, StructureError, isa, tree
+from ...dispatch import Layer, LeakedLayerError, ShapeError, StructureError, isa, require_whole, tree
 from ..derived import jvp, vjp
 from ..inputs import NoTangent, as_inputs, inexact, is_count, title
 from .finite_differences import difference_step, numerical_jvp
@@ -61,6 +61,7 @@ def check_grads(
         raise ValueError(f"check_grads: seed is a whole number from 0, not {seed!r}")
     if not is_count(order, 1):
         raise ValueError(f"check_grads: order is a number of derivatives, a whole number from 1, not {order!r}")
+    require_whole(name, args)
     args = tuple([_as_numpy(name, n, a) for n, a in enumerate(args)])
     places = [f"argument {n}{path}" for n, a in enumerate(args) for path in tree.paths(a)]
     if tree.structure(f) is not tree.LEAF:  # a callable tree

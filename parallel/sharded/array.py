@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,31 @@ class Sharded(Container):
         if copy is False:
             raise ValueError("np.asarray: a Sharded array cannot become an array without a copy; leave out copy=False")
         return np.asarray(self.dense(), dtype)
+
+    @property
+    def in_parts(self) -> bool:
+        """True if other ranks have blocks of it."""
+        return bool(self.layout.partial) or any([len(lengths) > 1 for lengths in self.layout.chunks])
+
+    def item(self, *place: int) -> Any:
+        """One element as a Python number: a collective, as `float` is."""
+        return np.asarray(self).item(*place)
+
+    def tolist(self) -> Any:
+        """All elements as nested lists: a collective."""
+        return np.asarray(self).tolist()
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a Sharded array is not pickled: it lies on the ranks of this job; take the whole (pa.gather), its block (x.block), "
+            "or write it with pa.save_checkpoint"
+        )
+
+    def __copy__(self) -> Sharded:
+        return made(self.block, self.layout)
+
+    def __deepcopy__(self, memo: Any) -> Sharded:
+        return made(copy.deepcopy(self.block, memo), self.layout)
 
     def as_cotangent(self) -> Any:
         """Each addend of a partial sum has the cotangent of the sum: as an array that is the cotangent, whole on each rank."""

@@ -1,5 +1,6 @@
 """Sharded arrays: made of whole ones and of blocks, shown without a message, gathered by all ranks together; sizes from 0."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -143,6 +144,33 @@ def test_looking_at_one_is_a_collective(mpirun, look):
     assert "Sharded array" in done.stderr or "index of" in done.stderr or "redistribute" in done.stderr, str(done)
 
 
-def test_a_block_can_be_pickled_by_itself():
+def test_copies_and_pickles():
     x = pa.shard(np.arange(3.0))
-    assert pickle.loads(pickle.dumps(x.block)).tolist() == [0.0, 1.0, 2.0]
+    y = copy.deepcopy(x)
+    assert y.layout is x.layout and y.block is not x.block and copy.copy(x).block is x.block
+    assert pickle.loads(pickle.dumps(x.block)).tolist() == [0.0, 1.0, 2.0] == x.tolist() and x.item(2) == 2.0
+    with pytest.raises(TypeError, match="a Sharded array is not pickled: it lies on the ranks of this job"):
+        pickle.dumps(x)
+
+
+def test_what_takes_leaves_by_themselves_refuses_parts(mpirun):
+    assert pa.jacrev(lambda x: x * 2)(pa.shard(np.ones(2))) is not None  # on one rank there are no parts
+    mpirun(
+        """
+        import numpy as np
+        import polyad as pa
+        x, y = pa.shard(np.ones(4)), np.ones(4)
+        twice = lambda x: x * 2
+        for call in (lambda: pa.jacrev(twice)(x), lambda: pa.jacfwd(twice)(x), lambda: pa.hessian(pa.sum)(x),
+                     lambda: pa.jacrev(lambda y: x * y)(y), lambda: pa.jacfwd(lambda y: x * y)(y),
+                     lambda: pa.check_grads(lambda x: pa.sum(x * x), (x,))):
+            try:
+                call()
+            except pa.StructureError as error:
+                assert "Sharded of shape [4] lies in parts on several processes" in str(error), str(error)
+            else:
+                raise AssertionError("parts were taken for the whole")
+        assert pa.jacrev(lambda y: pa.sum(x * y))(y).tolist() == [1.0] * 4
+        """,
+        2,
+    )
