@@ -95,8 +95,8 @@ class Sharded(Container):
 
     def __reduce_ex__(self, protocol):
         raise TypeError(
-            "a Sharded array is not pickled: it lies on the ranks of this job; take the whole (pa.gather), its block (x.block), "
-            "or write it with pa.save_checkpoint"
+            "a Sharded array is not pickled: it lies on the ranks of this job; take the whole (pa.gather) or its block "
+            "(x.block), or write it with pa.save_checkpoint"
         )
 
     def __copy__(self) -> Sharded:
