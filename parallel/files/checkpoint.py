@@ -99,6 +99,7 @@ def load_checkpoint(folder: Any, like: Any = None, step: int | None = None, spec
     """
     folder, what, found = Path(folder), f"load_checkpoint from {folder}", {}
     mesh = mesh_here() if mesh is None else mesh
+    step = latest_step(folder) if step is None else step
     with on_all_ranks(what):
         entries, path = _index(folder, step)
         if like is None:
@@ -194,15 +195,18 @@ def _remove_old(folder, keep, path):
 
 
 # ---------------------------------------------------------------------- reading
+def latest_step(folder):
+    """The latest step of which there is a whole checkpoint, as rank 0 sees it: lists of a folder may differ between nodes."""
+    found = [int(each.name.partition("-")[2]) for each in folder.glob("step-*") if (each / INDEX).exists()]
+    here, comm = np.array(max(found, default=-1)), world()
+    return int(here if comm.size == 1 else comm.bcast(here, 0, label=f"load_checkpoint from {folder}"))
+
+
 def _index(folder, step):
     """The entries of a checkpoint, and its path."""
-    if step is None:
-        whole_ones = [each for each in sorted(folder.glob("step-*")) if (each / INDEX).exists()]
-        if not whole_ones:
-            raise CheckpointError(f"load_checkpoint: {folder} has no checkpoint; save_checkpoint writes one")
-        path = whole_ones[-1]
-    else:
-        path = folder / f"step-{step:08d}"
+    if step < 0:
+        raise CheckpointError(f"load_checkpoint: {folder} has no checkpoint; save_checkpoint writes one")
+    path = folder / f"step-{step:08d}"
     try:
         index = json.loads((path / INDEX).read_text())
     except FileNotFoundError:
