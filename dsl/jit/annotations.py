@@ -49,6 +49,8 @@ class Jit(Protocol):
         donate_argnums: int | Sequence[int] = (),
         donate_argnames: str | Sequence[str] = (),
         passes: Iterable[str] | None = None,
+        in_shardings: Any = None,
+        out_shardings: Any = None,
     ) -> JitFunction[P, T]: ...
     @overload
     def __call__(
@@ -60,6 +62,8 @@ class Jit(Protocol):
         donate_argnums: int | Sequence[int] = (),
         donate_argnames: str | Sequence[str] = (),
         passes: Iterable[str] | None = None,
+        in_shardings: Any = None,
+        out_shardings: Any = None,
     ) -> DecorateJit: ...
 
 
