@@ -7,17 +7,18 @@ from ..errors import CollectiveError
 
 
 @contextmanager
-def on_all_ranks(what):
+def on_all_ranks(what, comm=None):
     """Raise on every rank what any of them raises within: its own error on a rank that has one, CollectiveError on the others.
 
-    what: text for messages, the same on all ranks. They leave together, so that what one has written another may read.
+    what: text for messages, the same on all ranks. comm: of the ranks, by default all. They leave together: what one has
+    written another may read.
     """
     failed = None
     try:
         yield
     except Exception as error:  # also one of a file that only this rank cannot read
         failed = error
-    comm = world()
+    comm = world() if comm is None else comm
     if comm.size == 1:
         if failed is not None:
             raise failed
@@ -29,4 +30,4 @@ def on_all_ranks(what):
     if failed is not None:
         raise failed
     word = next(word for word in words if word.what is not None)
-    raise CollectiveError(f"{what}: rank {word.rank} raised {word.what}")
+    raise CollectiveError(f"{what}: rank {comm.ranks[word.rank]} raised {word.what}")

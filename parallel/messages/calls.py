@@ -26,7 +26,7 @@ class Request:
     ranks (at the sender's next call).
     """
 
-    def __init__(self, mailbox, messages, finish):
+    def __init__(self, mailbox: Any, messages: Any, finish: Any) -> None:
         self._mailbox, self._messages, self._finish, self._result = mailbox, messages, finish, None
 
     def test(self) -> bool:

@@ -109,11 +109,11 @@ class Sharded(Container):
         """Each addend of a partial sum has the cotangent of the sum: as an array that is the cotangent, whole on each rank."""
         return made(self.block, self.layout.reduced(())) if self.layout.partial else self
 
-    def lanes(self, axis, take):
+    def lanes(self, axis: int, take: Any) -> Any:
         x = self if not self.layout.parts[axis] else moved_to(self, self.layout.cut(axis, ()), f"vmap{BY_ALL}")
         return made(take(x.block, axis), x.layout.without(axis))
 
-    def stacked(self, axis, size, give):
+    def stacked(self, axis: int, size: int, give: Any) -> Any:
         return made(give(self.block, axis), self.layout.stacked(axis, size))
 
     def __repr__(self):

@@ -72,6 +72,14 @@ class Sums:
         gradient = self.here.pop(k, None)
         return 0 if gradient is None else gradient.reshape(size) if isa(gradient, np.ndarray) else np.reshape(gradient, size)
 
+    def give_up(self):
+        """Wait for the sums under way where the walk back ends with an error: their buffers are MPI's until then."""
+        self.here.clear()
+        while len(self.started) < len(self.missing):
+            self._start()
+        for under_way in self.started:
+            under_way.wait()
+
     def finish(self):
         """leaf -> gradient over all ranks, of all leaves that have one."""
         while len(self.started) < len(self.missing):

@@ -14,6 +14,7 @@ from ...dsl.avals import dtype_of, shape_of
 from ..checksums import checksum
 from ..communicator import world
 from ..errors import CollectiveError
+from ..files.together import on_all_ranks
 from ..mesh import mesh_here
 from .buckets import FIRST, MOST, Buckets, Sums
 
@@ -34,9 +35,10 @@ def data_parallel(
     compared at the first call. batch: the examples of this rank, along axis 0; the ranks may have different numbers of them.
     weight: how much those of this rank count, by default their number, so that the result is that of one batch of all examples.
     value and gradients are equal on all ranks, bit for bit. Gradients are sent in buckets while the walk back goes on, and a
-    parameter that the loss of some rank does not depend on counts as zero there. Two small messages go beside them. The loss is
-    that of the own examples: it has no collectives over these ranks. With one rank it is value_and_grad. Raises
-    CollectiveError, on all ranks, for parameters that differ; ShapeError without examples to count.
+    parameter that the loss of some rank does not depend on counts as zero there, and so does all of a rank without examples,
+    whose loss is not called. Three small messages go beside them. The loss is that of the own examples: it has no collectives
+    over these ranks. With one rank it is value_and_grad. Raises, on all ranks, CollectiveError for parameters that differ and
+    for a rank's own error of this kind, ShapeError without examples to count.
 
     >>> import numpy as np, polyad as pa
     >>> step = pa.data_parallel(lambda w, x, y: pa.mean((x @ w - y) ** 2))
@@ -45,28 +47,41 @@ def data_parallel(
     (1.0, array([-1., -1.]))
     """
     made: dict[Any, Buckets] = {}
+    links: dict[Any, Any] = {}  # of a communicator: one for gradients alone, apart from what goes on over other axes
 
     @functools.wraps(loss)
     def step(params, *batch, weight=None):
         comm = world() if axis is None else (mesh or mesh_here()).along(axis)
-        weight = _examples(batch) if weight is None else float(weight)
         if comm.size == 1:
+            _weight_of(batch, weight)
             return value_and_grad(loss, has_aux=has_aux)(params, *batch)
-        comm = comm.split(0, comm.rank, name="gradients")  # its own, apart from what goes on over other axes of a mesh
+        if comm not in links:
+            links[comm] = comm.split(0, comm.rank, name="gradients")
+        comm = links[comm]
+        with on_all_ranks("data_parallel", comm):
+            weight = _weight_of(batch, weight)
         leaves, structure = tree.flatten(params)
         forms = tuple([(tuple(shape_of(x)), str(dtype_of(x))) for x in leaves])
         if (forms, comm) not in made:
             _require_equal(leaves, comm)
             made[forms, comm] = Buckets(forms, first=min(FIRST, bucket), most=bucket)
-        share = weight / float(comm.allreduce(np.array(weight), label="the weights of a data_parallel step"))
+        whole = float(comm.allreduce(np.array(weight), label="the weights of a data_parallel step"))
+        if not whole > 0:
+            raise ShapeError("data_parallel: no rank has an example that counts; give one of them a batch, or weight=")
         sums = Sums(made[forms, comm], comm.begin_sum)
-        hooked = lambda params: tree.unflatten(structure, [_hooked(x, k, sums) for k, x in enumerate(tree.leaves(params))])
-        scaled = functools.partial(_scaled, loss, hooked, share, has_aux)
-        value, _ = value_and_grad(scaled, has_aux=has_aux)(params, *batch)
+        try:
+            here, aux = 0.0, None
+            if weight:  # of no examples a mean is no number
+                hooked = functools.partial(_hooked_tree, sums, structure)
+                scaled = functools.partial(_scaled, loss, hooked, weight / whole, has_aux)
+                value, _ = value_and_grad(scaled, has_aux=has_aux)(params, *batch)
+                here, aux = value if has_aux else (value, None)
+        except Exception:
+            sums.give_up()
+            raise
         found = sums.finish()
         gradients = tree.unflatten(structure, [found[k] for k in range(len(leaves))])
-        here, aux = value if has_aux else (value, None)
-        total = comm.allreduce(np.asarray(here), label="the value of a data_parallel step")[()]
+        total = comm.allreduce(np.array(here, np.float64), label="the value of a data_parallel step")[()]
         return ((total, aux), gradients) if has_aux else (total, gradients)
 
     return step
@@ -78,16 +93,22 @@ def _scaled(loss, hooked, share, has_aux, params, *batch):
     return (multiply(y[0], share), y[1]) if has_aux else multiply(y, share)
 
 
-def _hooked(x, k, sums):
-    return grad_hook(x, f=functools.partial(_note, sums, k))
+def _hooked_tree(sums, structure, params):
+    """The parameters, of which each tells the sums its gradient on the walk back."""
+    leaves = [grad_hook(x, f=functools.partial(_note, sums, k)) for k, x in enumerate(tree.leaves(params))]
+    return tree.unflatten(structure, leaves)
 
 
 def _note(sums, k, gradient):
     sums.take(k, gradient)
 
 
-def _examples(batch):
-    """The number of examples of this rank."""
+def _weight_of(batch, weight):
+    """How much the examples of this rank count: as given, or their number."""
+    if weight is not None:
+        if not 0 <= float(weight) < float("inf"):
+            raise ValueError(f"data_parallel: weight is a number of at least 0, not {weight!r}")
+        return float(weight)
     for leaf in tree.leaves(batch):
         if shape_of(leaf):
             return float(shape_of(leaf)[0])

@@ -49,13 +49,30 @@ for bucket in (25 << 20, 1000):
     check(step(params, x[mine], t[mine]))
     sent.clear()
     check(step(params, x[mine], t[mine]))
-    assert w.size == 1 or [name for name in sent if name != "begin_sum"] == ["allreduce"] * 2, sent
+    assert w.size == 1 or [name for name in sent if name != "begin_sum"] == ["same", "allreduce", "allreduce"], sent
     assert w.size == 1 or sent.count("begin_sum") == (2 if bucket > 1000 else 4), sent
 check(pa.data_parallel(pa.jit(loss))(params, x[mine], t[mine]))
 (value, aux), g = pa.data_parallel(lambda p, x, t: (loss(p, x, t), len(x)), has_aux=True)(params, x[mine], t[mine])
 assert aux == len(x[mine]) and abs(value - right) < 1e-10
 value, _ = pa.data_parallel(loss)(params, x[mine], t[mine], weight=1.0)  # the mean of the ranks' means
 assert abs(value - w.allreduce(float(loss(params, x[mine], t[mine]))) / w.size) < 1e-12
+cuts = {1: [0, 12], 2: [0, 0, 12], 3: [0, 7, 7, 12]}[w.size]  # a rank without examples
+mine = slice(cuts[w.rank], cuts[w.rank + 1])
+step = pa.data_parallel(loss)
+sent.clear()
+check(step(params, x[mine], t[mine]))
+def refused(call, text):
+    try:
+        call()
+    except (pa.CollectiveError, pa.ShapeError) as error:
+        assert text in str(error), str(error)
+    else:
+        raise AssertionError(text)
+
+if w.size > 1:  # on all ranks, whichever it is of
+    refused(lambda: step(params, *(() if w.rank == 0 else (x, t))), "to count examples")
+    refused(lambda: step(params, x, t, weight=0.0), "no rank has an example that counts")
+    check(step(params, x[mine], t[mine]))
 if w.size > 1:
     try:
         pa.data_parallel(loss)({**params, "unused": np.full(4, float(w.rank))}, x[mine], t[mine])
