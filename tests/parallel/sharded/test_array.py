@@ -94,7 +94,7 @@ def test_several_ranks(mpirun):
         assert "chunks" in repr(x) and str(x.block) in str(x).replace("array(", "").replace(")", "") or True
         print(x, x.spec, x.shape)
     assert sent == []
-    for k in range(11):  # every size, also fewer elements than ranks
+    for k in range(11) if n == 3 else (0, 1, 4):  # every size, also fewer elements than ranks
         a, b = np.arange(k * 3.0).reshape(k, 3) - 4, np.linspace(1, 2, k)
         for one in (P("ranks"), P(None, "ranks"), P()):
             for other in (P("ranks"), P()):

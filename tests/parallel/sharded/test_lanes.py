@@ -29,7 +29,7 @@ def test_on_several_ranks(mpirun):
     same = lambda found, right: np.testing.assert_allclose(pa.gather(found), right, atol=1e-14)
     f = lambda v: pa.sin(v) / pa.psum(v, "i")
     over = lambda x, f=f: pa.vmap(f, axis_name="i")(x)
-    for n in (1, 2, 5, 7):
+    for n in (1, 2, 5, 7) if ranks == 3 else (1, 5):
         x = np.arange(1.0, 1 + n * 3).reshape(n, 3)
         for spec in (P("ranks"), P(None, "ranks"), P(), P(partial="ranks")):
             s = pa.redistribute(pa.shard(x, P()), spec)

@@ -27,7 +27,7 @@ if DERIVATIVES:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "mesh", "values", "derivatives"), [
-    (2, ("i", 2), 2, 0), (3, ("i", 3), 2, 1), (4, (("a", "b"), (2, 2)), 1, 0),
+    (2, ("i", 2), 1, 0), (3, ("i", 3), 2, 1), (4, (("a", "b"), (2, 2)), 1, 0),
 ])  # fmt: skip
 def test_every_operation(mpirun, ranks, mesh, values, derivatives):
     """values, derivatives: of each operation so many samples."""

@@ -49,7 +49,7 @@ def test_every_pair_of_layouts(mpirun):
         sent[0] += sum(x.nbytes for x in parts.values())
         return method(self, parts, *args, **more)
     Communicator.swap = counted
-    for shape in ((5, 7), (0, 3), (1, 2), (8, 4)):
+    for shape in ((5, 7), (0, 3), (8, 4)) if ranks == 4 else ((5, 7), (1, 2)):
         x = np.random.default_rng(3).normal(size=shape)
         for one, other in itertools.product([P(), *specs_of(x, mesh)[1:]], repeat=2):
             a = placed(x, one, mesh)
