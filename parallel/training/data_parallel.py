@@ -104,7 +104,7 @@ def _note(sums, k, gradient):
 
 
 def _weight_of(batch, weight):
-    """How much the examples of this rank count: as given, or their number."""
+    """Return how much the examples of this rank count: as given, or their number."""
     if weight is not None:
         if not 0 <= float(weight) < float("inf"):
             raise ValueError(f"data_parallel: weight is a number of at least 0, not {weight!r}")
