@@ -100,7 +100,10 @@ def received(route, wanted, structure=None, message=None):
     )
 
 
-@opaque(kernel=None, numpy=(), collective=True)
+NO_RULE = {"batch": "maps refuse messages by name", "shape": "traces refuse messages by name"}
+
+
+@opaque(kernel=None, numpy=(), collective=True, no_rule=NO_RULE)
 def message_send(x, /, *, route, structure, follows, number):
     """Send x on a route; 0 in its dtype."""
 
@@ -113,7 +116,7 @@ def message_send_vjp(i, ct, y, x, *, route, structure, follows, number):
     return received(route.back(number[0]), aval_like(x))
 
 
-@opaque(kernel=None, numpy=(), collective=True)
+@opaque(kernel=None, numpy=(), collective=True, no_rule=NO_RULE)
 def message_receive(start, /, *, route, number, wanted, structure, value):
     """The value that has come. start: a number that is followed as the value was where it was sent."""
 

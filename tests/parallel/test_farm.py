@@ -69,7 +69,7 @@ def once(x):
         raise ValueError(x)                                   # on rank 0
     return x
 if w.size > 1:
-    assert pa.farm(once, range(4), retry=50, on_error=None) == [0, 1, 2, 3]
+    assert pa.farm(once, range(4), retry=5000, on_error=None) == [0, 1, 2, 3]
 assert w.allreduce(np.ones(1))[0] == w.size
 left = pa.farm_iter(abs, itertools.count())                   # the program ends before it does
 if rank == 0:
