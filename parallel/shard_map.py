@@ -18,6 +18,7 @@ from ..dsl.layers.vmap import title
 from .mesh import current_mesh
 from .pmap import map_over
 from .sharded import PartitionSpec, Sharded
+from .sharded.partition_spec import require_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,10 +82,7 @@ def _check_spec(spec, mesh, place):
         raise StructureError(f"{place} has the spec {spec!r}; give a PartitionSpec")
     if spec.partial:
         raise StructureError(f"{place} has {spec}; blocks of a map are no partial sums: psum them in it")
-    for axis in spec.names:
-        if axis not in mesh.shape or spec.names.count(axis) > 1:
-            what = " twice" if axis in mesh.shape else f"; the axes of the mesh are {', '.join(map(repr, mesh.shape))}"
-            raise StructureError(f"{place}: {spec} names {axis!r}{what}")
+    require_names(spec, mesh, place)
 
 
 def _cut(x, spec, mesh, place):

@@ -15,8 +15,8 @@ from ..mesh import mesh_here
 from ..sharded.array import Sharded
 from ..sharded.layout import Layout
 from ..sharded.partition_spec import PartitionSpec
+from ..together import on_all_ranks
 from .boxes import box_of, index_of, is_writer
-from .together import on_all_ranks
 
 KINDS = {".npy": "npy", ".h5": "h5", ".hdf5": "h5", ".zarr": "zarr"}
 

@@ -21,9 +21,9 @@ from ..mesh import mesh_here
 from ..sharded.array import Sharded
 from ..sharded.layout import Layout
 from ..sharded.partition_spec import PartitionSpec
+from ..together import on_all_ranks
 from .arrays import imported, on_every_rank
 from .boxes import box_of, counted_from, index_of, is_writer, shared_box
-from .together import on_all_ranks
 
 FORMAT, INDEX = "polyad checkpoint 1", "index.json"
 KNOWN = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")

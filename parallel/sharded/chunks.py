@@ -37,6 +37,11 @@ class Chunks(Blocks):
         return f"<chunks {list(self.given)}>"
 
 
+def one_each(comm, name):
+    """Chunks of one element on each rank: what is summed or compared over them."""
+    return Chunks(comm, (1,) * comm.size, name)
+
+
 def balanced(size, count):
     """Lengths of chunks that differ by at most one, the longer ones first."""
     each, longer = divmod(size, count)

@@ -1,8 +1,8 @@
 """`Layout`: where the elements of a sharded array lie: which axes of the mesh cut which of its axes, and into which chunks."""
 
 from ...dispatch import Immutable, ShapeError, StructureError
-from .chunks import Chunks, balanced, starts
-from .partition_spec import PartitionSpec
+from .chunks import Chunks, balanced, one_each, starts
+from .partition_spec import PartitionSpec, require_names
 
 WHOLE = PartitionSpec()
 
@@ -71,7 +71,7 @@ class Layout(Immutable):
     def along_partial(self, name, what):
         """One element for each rank along an axis of the mesh, for sums over it."""
         comm = self.mesh.along(name)
-        return Chunks(comm, (1,) * comm.size, what)
+        return one_each(comm, what)
 
     def cut(self, axis, part, chunks=None):
         """This layout with one axis cut by another part of the mesh, () for none."""
@@ -122,8 +122,4 @@ def _check_spec_fits(mesh, shape, spec, where):
         raise StructureError(
             f"{where}: {spec} has {len(spec.parts)} parts for the {len(shape)} axes of the shape {list(shape)}"
         )
-    named = (*spec.names, *spec.partial)
-    for name in named:
-        if name not in mesh.shape or named.count(name) > 1:
-            what = " twice" if name in mesh.shape else f"; the axes of the mesh are {', '.join(map(repr, mesh.shape))}"
-            raise StructureError(f"{where}: {spec} names {name!r}{what}")
+    require_names(spec, mesh, where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dispatch import Immutable
+from ...dispatch import Immutable, StructureError
 
 
 class PartitionSpec(Immutable):
@@ -43,6 +43,15 @@ class PartitionSpec(Immutable):
         if self.partial:
             shown.append(f"partial={_shown(self.partial)}")
         return f"PartitionSpec({', '.join(shown)})"
+
+
+def require_names(spec, mesh, place):
+    """Raise StructureError unless a spec names axes of the mesh, each once."""
+    named = (*spec.names, *spec.partial)
+    for name in named:
+        if name not in mesh.shape or named.count(name) > 1:
+            what = " twice" if name in mesh.shape else f"; the axes of the mesh are {', '.join(map(repr, mesh.shape))}"
+            raise StructureError(f"{place}: {spec} names {name!r}{what}")
 
 
 def _as_names(part):

@@ -25,7 +25,7 @@ from ...dsl import (
 )
 from ...dsl.avals import normalize_axis, reduced_axes, shape_of
 from .array import Sharded, made, moved_to
-from .chunks import Chunks
+from .chunks import one_each
 from .layout import Layout
 from .moves import Cut, extreme_of_ranks, gathered, product_of_ranks
 from .partition_spec import PartitionSpec
@@ -67,7 +67,7 @@ def combined(op, x, axes, output, shape, params):
         part = x.layout.parts[k]
         if part and x.layout.along(part).size > 1:
             comm = x.layout.along(part)
-            y = BETWEEN[op](y, Chunks(comm, (1,) * comm.size, name))
+            y = BETWEEN[op](y, one_each(comm, name))
     parts = [() if letter is None else x.layout.parts[letter] for letter in output]
     chunks = [(1,) if letter is None else x.chunks[letter] for letter in output]
     return y if not shape else made(y, Layout(x.mesh, shape, PartitionSpec(*parts), chunks))
@@ -116,13 +116,13 @@ def _place(op, extreme, x, axis, keepdims):
         y = run(op.__name__, pattern, (x,), lambda block: op(block, axis=axis, keepdims=keepdims), shape)
         return y if shape else whole_of(y, op.__name__)
     comm, name = x.layout.along(part), f"{op.__name__} of Sharded arrays"
-    one_each = Cut(0, Chunks(comm, (1,) * comm.size, name))
+    ranks = Cut(0, one_each(comm, name))
     x = moved_to(x, x.layout.reduced(()), name)
     block = x.block
     if shape_of(block)[axis] == 0:
         block = pad(block, [(0, int(k == axis)) for k in range(x.ndim)], constant_values=least(extreme, x))
-    values = gathered(extreme(block, axis=axis, keepdims=keepdims)[None], one_each)
-    places = gathered((op(block, axis=axis, keepdims=keepdims) + x.start[axis])[None], one_each)
+    values = gathered(extreme(block, axis=axis, keepdims=keepdims)[None], ranks)
+    places = gathered((op(block, axis=axis, keepdims=keepdims) + x.start[axis])[None], ranks)
     if 0 in x.chunks[axis]:  # nothing of theirs counts, not even what equals the extremum
         having = [k for k, n in enumerate(x.chunks[axis]) if n]
         values, places = values[having], places[having]

@@ -4,7 +4,7 @@ from ...dsl import add, cumsum, expand_dims, reshape, sum
 from ...dsl.avals import normalize_axis
 from ..moves import rank_before
 from .array import Sharded, made, moved_to
-from .chunks import Chunks
+from .chunks import one_each
 from .propagate import Pattern, run
 
 
@@ -22,5 +22,5 @@ def cumsum_sharded(x: Sharded, /, axis=None, dtype=None):
     what = "cumsum of Sharded arrays"
     x = moved_to(x, x.layout.reduced(()), what)
     comm = x.layout.along(part)
-    ahead = rank_before(sum(x.block, axis=axis, dtype=dtype), blocks=Chunks(comm, (1,) * comm.size, what), reverse=False)
+    ahead = rank_before(sum(x.block, axis=axis, dtype=dtype), blocks=one_each(comm, what), reverse=False)
     return made(add(expand_dims(ahead, axis), cumsum(x.block, axis=axis, dtype=dtype)), x.layout)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...dsl.avals import dtype_of
 from ..collectives import vary
-from .chunks import Chunks
+from .chunks import one_each
 from .moves import Cut, gathered, kept_once, own_chunk, resplit, scattered, summed
 
 SENTENCES = {
@@ -132,5 +132,5 @@ def varied(block, layout, parts, what):
     for part in parts:
         comm = layout.along(part)
         if comm.size > 1:
-            block = vary(block, Chunks(comm, (1,) * comm.size, what))
+            block = vary(block, one_each(comm, what))
     return block

@@ -14,8 +14,8 @@ from ...dsl.avals import dtype_of, shape_of
 from ..checksums import checksum
 from ..communicator import world
 from ..errors import CollectiveError
-from ..files.together import on_all_ranks
 from ..mesh import mesh_here
+from ..together import on_all_ranks
 from .buckets import FIRST, MOST, Buckets, Sums
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""Steps that all ranks take together with files: an error of any of them is one of all."""
+"""Steps that all ranks take together: an error of any of them is one of all."""
 
 from contextlib import contextmanager
 
-from ..communicator import world
-from ..errors import CollectiveError
+from .communicator import world
+from .errors import CollectiveError
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyad.parallel.files.together import on_all_ranks
+from polyad.parallel.together import on_all_ranks
 
 
 def test_one_rank():
@@ -15,7 +15,7 @@ def test_one_rank():
 def test_several_ranks(mpirun):
     script = """
     import polyad as pa
-    from polyad.parallel.files.together import on_all_ranks
+    from polyad.parallel.together import on_all_ranks
     me = pa.world().rank
     with on_all_ranks("a test"):
         pass
